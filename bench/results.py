@@ -106,7 +106,7 @@ def short():
     accuracy = {"routes": routes, "sets": sets, "graphs": graphs, "series": series}
     for family in FAMILIES:
         sections += [f"## {family.capitalize()}\n", *speed_table(family), *accuracy[family](saved)]
-    return "\n".join([*sections, *memory(saved), *starts(saved), *services(saved), *python_package(saved), *traces(saved), *attributions(saved), *builds(saved)])
+    return "\n".join([*sections, *memory(saved), *starts(saved), *services(saved), *scale(saved), *python_package(saved), *traces(saved), *attributions(saved), *builds(saved)])
 
 
 def speed_table(family):
@@ -483,6 +483,39 @@ def services(folder):
         yield tables.markdown(head, rows) + "\n"
         first, last = record["memory"]["mib"]
         yield f"Resident memory: {first:,.0f} MiB after a tenth of {record['memory']['requests']:,} requests, {last:,.0f} MiB after all.\n"
+
+
+def scale(folder):
+    """Training on several ranks, and a stream larger than memory."""
+    for _, record in records.read(folder, "scale"):
+        yield "## Scale\n"
+        if rows := record.get("ranks"):
+            yield (
+                f"Training on two ranks of one thread each beside one ({record['machine']['cpu']}, {record['date']}), with the same batch for "
+                "each rank. Waiting is the share of its time that the first rank spends on messages, the others' work included. The last "
+                "columns are calculated for 64 machines: the step of one rank, then the whole gradient up and down a binary tree, one message "
+                "after the other. Measured with `python bench/scale.py`.\n"
+            )
+            networks = list(rows[0]["on_64"])
+            head = ["training", "batch of a rank", "step, 1 rank", "step, 2 ranks", "efficiency", "waiting"]
+            head += [f"64 machines, {name}" for name in networks]
+            body = [
+                [
+                    f"`{one['experiment']}`",
+                    str(one["batch"]),
+                    *(f"{ms:,.1f} ms" for ms in one["step_ms"]),
+                    f"{one['efficiency']:.2f}",
+                    f"{one['waiting']:.1%}",
+                    *(f"{one['on_64'][name]:.2f}" for name in networks),
+                ]
+                for one in rows
+            ]
+            yield tables.markdown(head, body) + "\n"
+        if one := record.get("stream"):
+            yield (
+                f"`regard predict --model regard-max -` read {one['rows']:,} rows ({one['sets']:,} sets) from a pipe in {one['seconds']:,.0f} s, "
+                f"{one['per_second']:,.0f} rows a second, with at most {one['peak_mib']:,.0f} MiB of memory.\n"
+            )
 
 
 def python_package(folder):

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use regard::Device;
-use regard::train::{Ended, Event, Limits, Measure, Measures, Trained, ValidationMetrics};
+use regard::train::{Ended, Event, Limits, Measure, Measures, Ranks, Trained, ValidationMetrics};
 use serde::Serialize;
 
 use super::Outcome;
@@ -25,18 +25,29 @@ struct TrainResult<'a> {
     out: String,
     #[serde(flatten)]
     trained: &'a Trained,
+    /// Several ranks that trained together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ranks: Option<RanksResult>,
+}
+
+/// The ranks of a training, for programs.
+#[derive(Serialize)]
+struct RanksResult {
+    count: usize,
+    /// The share of its time that the first rank spent on messages and waiting for them.
+    waiting: f64,
 }
 
 /// Trains, with the other ranks where `mpirun` started several.
 pub(super) fn run(job: TrainJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     ranks::together(|ranks| match ranks.is_first() {
-        true => train(job, device, printer),
+        true => train(job, ranks, device, printer),
         // The first rank writes and speaks for all.
         false => follow(job, device),
     })
 }
 
-fn train(job: TrainJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
+fn train(job: TrainJob, ranks: &Ranks, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     let board = job.tensorboard.then(|| job.out.join("tensorboard"));
     let limits = Limits { steps: job.steps, time: job.time, interrupt: interrupt("this step")? };
     let experiment = families::load(&job.experiment, &job.sets)?;
@@ -44,13 +55,22 @@ fn train(job: TrainJob, device: &Device, printer: &mut Printer) -> anyhow::Resul
     let mut watch = Watch::new(printer, &job.name, device, sizes, board);
     watch.time = limits.time.map(|time| time.as_secs_f64());
     let options = TrainingOptions { out: job.out.clone(), resume: job.resume, limits, command: command() };
+    let begun = Instant::now();
     let trained = experiment.train(options, device, &mut |event: &Event| watch.see(event))?;
     drop(watch);
+    let waiting = ranks.waited().as_secs_f64() / begun.elapsed().as_secs_f64().max(1e-9);
+    let ranks = ranks.are_several().then(|| RanksResult { count: ranks.size(), waiting });
     let out = job.out.display().to_string();
     if printer.json() {
-        printer.object(&TrainResult { out, trained: &trained })?;
+        printer.object(&TrainResult { out, trained: &trained, ranks })?;
     } else {
         printer.result(&sentence(&trained, &out))?;
+        if let Some(RanksResult { count, waiting }) = ranks {
+            printer.note(&format!(
+                "{count} ranks; messages and waiting for them took {:.1} % of the time",
+                100.0 * waiting
+            ));
+        }
         if trained.ended != Ended::Complete {
             printer.note(&format!("to continue: regard train --out {out} --resume"));
         }

@@ -17,7 +17,7 @@ use crate::store::Weights;
 use crate::supervised::base::{BaseExamples, BaseLearners, BlendOptions, TaskPredictions};
 use crate::supervised::intervals::{AbsoluteErrors, TaskErrors};
 use crate::supervised::{BatchPosition, Context, Family, Learner, Network, ShardLoss};
-use crate::train::{Rounding, ValidationMetrics};
+use crate::train::{Ranks, Rounding, ValidationMetrics};
 use crate::{Error, Result};
 
 /// The family of graphs.
@@ -105,7 +105,8 @@ impl Family for Graphs {
     fn validation_predictions(network: &GraphTransformer, context: &Context<'_, Self>) -> TaskPredictions {
         let Source { examples, validation, .. } = context.data;
         let options = measure_options(context);
-        let numbers = predict(network, context.config, examples, validation, options, context.device).numbers;
+        let alone = (context.device, &Ranks::default());
+        let numbers = predict(network, context.config, examples, validation, options, alone).numbers;
         base::of_rows(context.config, &examples.graphs, &in_target_units(context.config, numbers), validation)
     }
 
@@ -114,7 +115,8 @@ impl Family for Graphs {
         if context.config.task != GraphTask::Regression || validation.graphs.is_empty() {
             return vec![];
         }
-        let found = predict(network, context.config, examples, validation, measure_options(context), context.device);
+        let alone = (context.device, &Ranks::default());
+        let found = predict(network, context.config, examples, validation, measure_options(context), alone);
         let of_task = |errors: Vec<f64>| TaskErrors { answer: AbsoluteErrors::new(errors), ..TaskErrors::default() };
         errors(context.config, &found).into_iter().map(of_task).collect()
     }
@@ -167,6 +169,6 @@ pub(super) fn predictions(learner: &Learner<Graphs>, split: &DataSplit) -> Resul
     let context = learner.evaluation(&device);
     let network = learner.evaluated()?;
     let options = measure_options(&context);
-    let found = predict(&network, context.config, &context.data.examples, split, options, &device);
+    let found = predict(&network, context.config, &context.data.examples, split, options, (&device, &Ranks::default()));
     Ok(in_target_units(context.config, found.numbers))
 }

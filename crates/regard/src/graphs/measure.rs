@@ -22,7 +22,6 @@ pub struct MeasureOptions {
 }
 
 /// Predictions for a split, batch by batch, and their losses.
-#[derive(Default)]
 pub(super) struct BatchPredictions {
     /// `[rows, outputs]`
     pub(super) numbers: Vec<f64>,
@@ -44,7 +43,7 @@ pub fn measure(
     options: MeasureOptions,
     device: &Device,
 ) -> Result<ValidationMetrics> {
-    let predicted = predict_on_ranks(model, config, examples, split, options, device);
+    let predicted = predict(model, config, examples, split, options, (device, &Ranks::current()));
     Ok(ValidationMetrics {
         cost: mean(&predicted.losses),
         measures: measures(config, &predicted),
@@ -62,66 +61,28 @@ pub(super) fn measures(config: &GraphTransformerConfig, predicted: &BatchPredict
     Measures(measures.into_iter().map(|(name, value)| Measure::Last(name, value)).collect())
 }
 
-/// The predictions of a network for a split.
+/// The predictions of a network for a split, whose batches are spread over these ranks.
 pub(super) fn predict(
     model: &GraphTransformer,
     config: &GraphTransformerConfig,
     examples: &Examples,
     split: &DataSplit,
     options: MeasureOptions,
-    device: &Device,
-) -> BatchPredictions {
-    let mut predicted = BatchPredictions::default();
-    for graphs in split.graphs.chunks(options.batch_size.max(1)) {
-        let targets = examples.targets(config.level, split, graphs);
-        let (loss, answers) = of_batch(model, config, examples, graphs, &targets, options, device);
-        predicted.losses.push(loss);
-        predicted.numbers.extend(answers);
-        predicted.targets.push(targets);
-    }
-    predicted
-}
-
-/// As [`predict`], with the batches spread over the ranks of this thread.
-fn predict_on_ranks(
-    model: &GraphTransformer,
-    config: &GraphTransformerConfig,
-    examples: &Examples,
-    split: &DataSplit,
-    options: MeasureOptions,
-    device: &Device,
+    (device, ranks): (&Device, &Ranks),
 ) -> BatchPredictions {
     let batches: Vec<&[usize]> = split.graphs.chunks(options.batch_size.max(1)).collect();
     let targets: Vec<Targets> = batches.iter().map(|graphs| examples.targets(config.level, split, graphs)).collect();
-    // Of each batch its loss, the number of its predictions, and those.
-    let numbers = Ranks::current().spread_each(batches.len(), |at| {
-        let (loss, answers) = of_batch(model, config, examples, batches[at], &targets[at], options, device);
-        [vec![loss, answers.len() as f64], answers].concat()
+    let of_batch = |at: usize| {
+        let answers = model.forward(&examples.input(config, batches[at], None), device);
+        let found = loss(answers.clone(), &targets[at], config.task, options.loss);
+        (f64::from(found.into_scalar::<f32>()), answers.into_data().iter::<f64>().collect::<Vec<f64>>())
+    };
+    let (mut losses, mut numbers) = (vec![], vec![]);
+    ranks.each(batches.len(), of_batch, |_, (loss, answers)| {
+        losses.push(loss);
+        numbers.extend(answers);
     });
-    let mut predicted = BatchPredictions { targets, ..BatchPredictions::default() };
-    let mut rest = numbers.as_slice();
-    while let &[loss, count, ref others @ ..] = rest {
-        let (answers, others) = others.split_at(count as usize);
-        predicted.losses.push(loss);
-        predicted.numbers.extend(answers);
-        rest = others;
-    }
-    predicted
-}
-
-/// The loss of a batch, and the predictions for it.
-fn of_batch(
-    model: &GraphTransformer,
-    config: &GraphTransformerConfig,
-    examples: &Examples,
-    graphs: &[usize],
-    targets: &Targets,
-    options: MeasureOptions,
-    device: &Device,
-) -> (f64, Vec<f64>) {
-    let answers = model.forward(&examples.input(config, graphs, None), device);
-    let found = loss(answers.clone(), targets, config.task, options.loss);
-    (f64::from(found.into_scalar::<f32>()), answers.into_data().iter::<f64>().collect())
+    BatchPredictions { numbers, losses, targets }
 }
 
 /// Predicted numbers in the units of each target.

@@ -19,7 +19,7 @@ use super::source::{Source, read_encoded, targets, unlabelled};
 use super::task::{GraphTask, LevelName};
 use crate::supervised::Model;
 use crate::supervised::base::{BaseModel, ModelMetrics};
-use crate::train::LossOptions;
+use crate::train::{LossOptions, Ranks};
 use crate::{Error, Result};
 
 /// Graphs that go through a network together.
@@ -182,7 +182,8 @@ impl GraphModel {
         if let Some(base) = &self.base
             && let Some(problem) = problem_of(&self.config, &examples.graphs, &base.features)?
         {
-            let found = predict(&self.network, &self.config, examples, split, options, &self.device).numbers;
+            let alone = (&self.device, &Ranks::default());
+            let found = predict(&self.network, &self.config, examples, split, options, alone).numbers;
             let found = in_target_units(&self.config, found);
             let level = examples.graphs.targets().map_or(Level::Graph, data::graphs::Targets::level);
             let rows = rows_of(&examples.graphs, level, split);

@@ -196,36 +196,14 @@ pub fn predict(
         let of_task = TaskBatch::of(&batch, network, config, masking, device);
         let answers = network.forward(of_task.input.clone());
         let loss = f64::from(of_task.loss(answers.clone(), config, measuring.loss).into_scalar::<f32>());
-        (batch, loss, answers.into_data().iter::<f32>().collect::<Vec<f32>>())
+        (loss, answers.into_data().iter::<f32>().collect::<Vec<f32>>())
     };
     let (mut sum, mut count) = (0.0, 0.0);
-    let mut add = |at: usize, batch: &Batch, loss: f64, numbers: &[f32]| {
+    Ranks::current().each(batches.len(), of_batch, |at, (loss, numbers)| {
         sum += loss * batches[at].len() as f64;
         count += batches[at].len() as f64;
-        watch(batch, numbers);
-    };
-    let ranks = Ranks::current();
-    if !ranks.are_several() {
-        for at in 0..batches.len() {
-            let (batch, loss, numbers) = of_batch(at);
-            add(at, &batch, loss, &numbers);
-        }
-        return sum / count;
-    }
-    // Of each batch its loss, the number of its predictions, and those.
-    let numbers = ranks.spread_each(batches.len(), |at| {
-        let (_, loss, numbers) = of_batch(at);
-        let head = [loss, numbers.len() as f64];
-        head.into_iter().chain(numbers.into_iter().map(f64::from)).collect()
+        watch(&Batch::gather(source, windows, batches[at]), &numbers);
     });
-    let mut rest = numbers.as_slice();
-    for (at, rows) in batches.iter().enumerate() {
-        let &[loss, count, ref others @ ..] = rest else { break };
-        let (numbers, others) = others.split_at(count as usize);
-        let numbers: Vec<f32> = numbers.iter().map(|&number| number as f32).collect();
-        add(at, &Batch::gather(source, windows, rows), loss, &numbers);
-        rest = others;
-    }
     sum / count
 }
 

@@ -187,7 +187,7 @@ impl<T: Debug + Send> Folds<T> {
             }
             Ok(Some(found))
         });
-        let found = ranks.dealt(found.collect::<Result<Vec<Option<P>>>>()?)?;
+        let found = ranks.dealt(found.collect::<Result<Vec<Option<P>>>>()?);
         let left_out = found.iter().filter(|one| one.is_none()).count();
         let mut found = found.into_iter();
         let repeats = seeds.iter().map(|_| found.by_ref().take(count).flatten().collect::<Vec<P>>());

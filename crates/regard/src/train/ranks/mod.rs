@@ -17,6 +17,7 @@ use std::cell::RefCell;
 use std::fmt::{self, Debug};
 use std::ops::Range;
 use std::rc::Rc;
+use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -44,6 +45,10 @@ pub trait Transport {
     /// The next message of rank `from`. `patience` is the factor of the time limit after which that rank is reported
     /// as silent: ranks that wait for others that wait themselves have more of it, so that the silent one is named.
     fn receive(&self, from: usize, patience: f64) -> Vec<u8>;
+    /// The time that this rank has spent on messages so far, other ranks' work that it waited for included.
+    fn waited(&self) -> Duration {
+        Duration::ZERO
+    }
     /// Ends all ranks with an exit code.
     fn abort(&self, code: u8);
 }
@@ -124,6 +129,11 @@ impl Ranks {
     /// Number of ranks.
     pub fn size(&self) -> usize {
         self.0.as_ref().map_or(1, |transport| transport.size())
+    }
+
+    /// The time that this rank has spent on messages so far, as of [`Transport::waited`].
+    pub fn waited(&self) -> Duration {
+        self.0.as_ref().map_or(Duration::ZERO, |transport| transport.waited())
     }
 
     /// If true, this rank is the one that writes.
@@ -254,32 +264,37 @@ impl Ranks {
         Ok(self.joined(mine))
     }
 
-    /// Numbers of `count` things that are computed one by one, in their order, on all ranks.
-    pub(crate) fn spread_each(&self, count: usize, compute: impl Fn(usize) -> Vec<f64>) -> Vec<f64> {
-        let (rank, size) = (self.rank(), self.size());
-        self.joined((rank * count / size..(rank + 1) * count / size).flat_map(compute).collect())
+    /// Calls `visit` on all ranks with the results of `count` things, in their order; each is computed by one rank.
+    pub(crate) fn each<T: Serialize + DeserializeOwned>(
+        &self,
+        count: usize,
+        compute: impl Fn(usize) -> T,
+        mut visit: impl FnMut(usize, T),
+    ) {
+        if !self.are_several() {
+            return (0..count).for_each(|at| visit(at, compute(at)));
+        }
+        let mine = (self.rank()..count).step_by(self.size()).map(compute).collect();
+        self.dealt(mine).into_iter().enumerate().for_each(|(at, one)| visit(at, one));
     }
 
     /// Results of things that are dealt out one by one, the first to rank 0, in their order on all ranks; `mine` are those
     /// of this rank.
-    ///
-    /// # Errors
-    /// [`Error::State`] for results that cannot be sent.
-    pub(crate) fn dealt<T: Serialize + DeserializeOwned>(&self, mine: Vec<T>) -> Result<Vec<T>> {
+    pub(crate) fn dealt<T: Serialize + DeserializeOwned>(&self, mine: Vec<T>) -> Vec<T> {
         if !self.are_several() {
-            return Ok(mine);
+            return mine;
         }
-        let wrong = |error: postcard::Error| Error::state("ranks", error);
-        let all = self.all_gather(postcard::to_allocvec(&mine).map_err(wrong)?);
-        let all = all.iter().map(|bytes| postcard::from_bytes::<Vec<T>>(bytes).map(Vec::into_iter));
-        let mut all = all.collect::<Result<Vec<_>, _>>().map_err(wrong)?;
+        let ours = |error: postcard::Error| -> ! { unreachable!("ranks read what they have written: {error}") };
+        let all = self.all_gather(postcard::to_allocvec(&mine).unwrap_or_else(|error| ours(error)));
+        let read = |bytes: &Vec<u8>| postcard::from_bytes::<Vec<T>>(bytes).unwrap_or_else(|error| ours(error));
+        let mut all: Vec<_> = all.iter().map(|bytes| read(bytes).into_iter()).collect();
         let mut results = vec![];
         // Each round takes one result of every rank, the last one of some.
         loop {
             let before = results.len();
             results.extend(all.iter_mut().filter_map(Iterator::next));
             if results.len() == before {
-                return Ok(results);
+                return results;
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Ranks that MPI connects. The only file that uses it, and of it only sending and receiving.
 
+use std::cell::Cell;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -30,7 +31,7 @@ pub fn start(limit: Duration, silent: impl Fn(Error) + Send + 'static) -> Result
     let wait: Arc<Mutex<Option<Wait>>> = Arc::default();
     let watched = Arc::downgrade(&wait);
     thread::spawn(move || watch(&watched, silent));
-    Ok(Ranks::new(World { world: universe.world(), limit, wait, _universe: universe }))
+    Ok(Ranks::new(World { world: universe.world(), limit, wait, waited: Cell::default(), _universe: universe }))
 }
 
 /// The other rank of a message under way.
@@ -61,6 +62,8 @@ struct World {
     world: SimpleCommunicator,
     limit: Duration,
     wait: Arc<Mutex<Option<Wait>>>,
+    /// The time of all messages so far.
+    waited: Cell<Duration>,
     /// Ends MPI when it is dropped, after all that uses it.
     _universe: Universe,
 }
@@ -69,9 +72,11 @@ impl World {
     /// Calls `run`, which needs `rank`, under the time limit.
     fn limited<R>(&self, rank: usize, patience: f64, run: impl FnOnce() -> R) -> R {
         let set = |wait| *self.wait.lock().unwrap_or_else(PoisonError::into_inner) = wait;
-        set(Some(Wait { rank, begun: Instant::now(), limit: self.limit.mul_f64(patience) }));
+        let begun = Instant::now();
+        set(Some(Wait { rank, begun, limit: self.limit.mul_f64(patience) }));
         let found = run();
         set(None);
+        self.waited.set(self.waited.get() + begun.elapsed());
         found
     }
 }
@@ -96,6 +101,10 @@ impl Transport for World {
 
     fn receive(&self, from: usize, patience: f64) -> Vec<u8> {
         self.limited(from, patience, || self.world.process_at_rank(from as i32).receive_vec::<u8>().0)
+    }
+
+    fn waited(&self) -> Duration {
+        self.waited.get()
     }
 
     fn abort(&self, code: u8) {

@@ -105,7 +105,9 @@ fn all_ranks_get_the_messages_of_all() {
             let each = ranks.all_gather(vec![ranks.rank() as u8; ranks.rank()]);
             let any = ranks.decision(ranks.rank() + 1 == ranks.size(), |any| vec![u8::from(any)]);
             let spread = ranks.spread(2 * size, 13, |range| Ok(range.map(|at| at as f64).collect())).unwrap();
-            assert_eq!(ranks.spread_each(13, |at| vec![at as f64]), spread);
+            let mut visited = vec![];
+            ranks.each(13, |at| at as f64, |at, found| visited.push((at, found)));
+            assert_eq!(visited, spread.iter().copied().enumerate().collect::<Vec<_>>());
             (first, each, any, spread)
         });
         let each: Vec<Vec<u8>> = (0..size).map(|rank| vec![rank as u8; rank]).collect();

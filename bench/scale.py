@@ -1,0 +1,135 @@
+"""Measures training on several ranks, and predictions for a stream that is larger than memory; writes results/scale.json.
+
+    python3 bench/scale.py target/release/regard [--rows 100000000] [--steps 60]
+
+Weak scaling: one rank of one thread trains with a batch, two ranks of one thread each train with twice that batch; the
+efficiency is the time of the first by that of the second. Needs `mpirun` and a program built with `--features mpi`. The
+time on 64 machines is calculated from these numbers, see `machines`. The stream is a table of points in sets of a hundred,
+written while it is read; the address space of the program is limited.
+"""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import machine
+import records
+
+ROOT = Path(__file__).resolve().parent.parent
+# Experiment, examples of a batch for each rank, and settings.
+TRAININGS = [
+    ("routes/tsp20", 256, ["data.nodes=20"]),
+    ("routes/tsp100", 64, []),
+    ("sets/max", 64, []),
+    ("series/forecast", 64, [f"data.path={ROOT / 'examples/station.csv'}"]),
+]
+# Bits a second of a network, and the seconds of a message on its way.
+NETWORKS = {"1 Gbit/s": (1e9, 50e-6), "10 Gbit/s": (1e10, 20e-6), "100 Gbit/s": (1e11, 5e-6)}
+MACHINES = 64
+SET = 100
+# Bytes of address space: a program with its threads takes some without using it.
+ADDRESSES = 3 << 30
+
+
+def trained(program, experiment, ranks, batch, settings, steps, folder):
+    """Seconds of a step, the share of waiting, and the number of weights."""
+    words = ["train", experiment, "--steps", steps, "--seed", 7, "--json", "-q", "--threads", 1, "--out", folder / f"{ranks}"]
+    for one in [*settings, f"train.batch_size={batch * ranks}", f"train.shards={ranks}", "train.checkpoint_minutes=60"]:
+        words += ["--set", one]
+    words = [program, *map(str, words)]
+    if ranks > 1:
+        words = ["mpirun", "-n", str(ranks), "--bind-to", "core", *words]
+    root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    done = subprocess.run(words, capture_output=True, text=True, env=os.environ | root)
+    if done.returncode:
+        sys.exit(done.stderr)
+    found = json.loads(done.stdout)
+    lines = [json.loads(line) for line in (folder / f"{ranks}/metrics.jsonl").read_text().splitlines()]
+    lines = [line for line in lines if "seconds" in line and "step" in line]
+    # The first lines hold the start.
+    first, last = lines[len(lines) // 4], lines[-1]
+    seconds = (last["seconds"] - first["seconds"]) / (last["step"] - first["step"])
+    return seconds, found.get("ranks", {}).get("waiting", 0.0), found["parameters"]
+
+
+def machines(seconds, weights, bits, latency):
+    """Efficiency on 64 machines: each computes a step in the same time as one does alone, then the gradient goes up and down a
+    binary tree, whole in every message (4 bytes a weight), one message after the other on each of its levels."""
+    levels = MACHINES.bit_length() - 1
+    messages = 2 * levels * (latency + 32 * weights / bits)
+    return seconds / (seconds + messages)
+
+
+def ranks(program, steps):
+    rows = []
+    for experiment, batch, settings in TRAININGS:
+        with tempfile.TemporaryDirectory() as folder:
+            of = [trained(program, experiment, count, batch, settings, steps, Path(folder)) for count in (1, 2)]
+        (one, _, weights), (two, waiting, _) = of
+        far = {name: round(machines(one, weights, *network), 3) for name, network in NETWORKS.items()}
+        row = {"experiment": experiment, "batch": batch, "step_ms": [1e3 * one, 1e3 * two], "efficiency": one / two}
+        rows.append(row | {"waiting": waiting, "weights": weights, "on_64": far})
+        print(rows[-1], file=sys.stderr)
+    return rows
+
+
+def table(out, rows):
+    """Writes a table of sets while it is read."""
+    out.write(b"bag,value\n")
+    # A block of values is the same for all sets: what is measured is reading, not chance.
+    values = [f",{(7919 * at) % 997 / 10}\n".encode() for at in range(SET)]
+    for first in range(0, rows // SET, 1000):
+        names = [str(name).encode() for name in range(first, min(first + 1000, rows // SET))]
+        out.write(b"".join(name + value for name in names for value in values))
+    out.close()
+
+
+def stream(program, rows):
+    """Rows a second and peak memory of predictions for a stream."""
+    words = [str(program), "predict", "--model", "regard-max", "--group-by", "bag", "-"]
+    limited = ["sh", "-c", f'ulimit -v {ADDRESSES >> 10}; exec "$0" "$@"', *words]
+    begun = time.monotonic()
+    process = subprocess.Popen(limited, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if os.fork() == 0:
+        process.stdout.close()
+        table(process.stdin, rows)
+        os._exit(0)
+    process.stdin.close()
+    status, peak, lines = Path(f"/proc/{process.pid}/status"), 0, 0
+    while block := process.stdout.read(1 << 20):
+        lines += block.count(b"\n")
+        peak = max([peak, *(int(found) for found in re.findall(r"VmHWM:\s+(\d+)", status.read_text()))])
+    said = process.stderr.read().decode()
+    if process.wait():
+        sys.exit(said)
+    seconds = time.monotonic() - begun
+    assert lines == rows // SET + 1, lines
+    return {"rows": rows, "sets": rows // SET, "seconds": seconds, "per_second": rows / seconds, "peak_mib": peak / 1024}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("program", type=Path)
+    parser.add_argument("--rows", type=int, default=100_000_000)
+    parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--only", choices=["ranks", "stream"])
+    arguments = parser.parse_args()
+    program, saved = arguments.program.resolve(), ROOT / "results/scale.json"
+    record = json.loads(saved.read_text()) if saved.exists() else {}
+    record |= {"format": 1, "kind": "scale", "date": time.strftime("%Y-%m-%d"), "machine": machine.description()}
+    record["commit"] = machine.commit(ROOT)
+    if arguments.only != "stream":
+        record["ranks"] = ranks(program, arguments.steps)
+    if arguments.only != "ranks":
+        record["stream"] = stream(program, arguments.rows)
+    records.save(saved, record)
+
+
+if __name__ == "__main__":
+    main()
