@@ -10,10 +10,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::store::manifest::sha256;
 use crate::store::{Array, Weights, file, safetensors};
 use crate::{Error, Result};
 
 const STATE: &str = "state.json";
+/// SHA-256 of every other file, so that a damaged one is not taken for a state.
+const CHECKSUMS: &str = "checksums.json";
 const WEIGHTS: &str = "safetensors";
 const RECORD: &str = "burnpack";
 const PREFIX: &str = "step-";
@@ -73,6 +76,10 @@ impl Checkpoint {
         }
         let path = folder.join(STATE);
         fs::write(&path, self.state.to_string()).map_err(|error| Error::io(&path, error))?;
+        let sums = files(folder)?.into_iter().map(|path| Ok((file_name(&path), sha256(&read(&path)?))));
+        let sums = sums.collect::<Result<BTreeMap<String, String>>>()?;
+        let path = folder.join(CHECKSUMS);
+        fs::write(&path, serde_json::json!(sums).to_string()).map_err(|error| Error::io(&path, error))?;
         sync(folder).map_err(|error| Error::io(folder, error))
     }
 
@@ -80,19 +87,33 @@ impl Checkpoint {
     pub(crate) fn latest(folder: &Path) -> Result<Option<Self>> {
         let Some((step, path)) = list(folder)?.into_iter().next_back() else { return Ok(None) };
         let mut found = Self { step, ..Self::default() };
-        let entries = fs::read_dir(&path).map_err(|error| Error::io(&path, error))?;
-        for entry in entries {
-            let entry = entry.map_err(|error| Error::io(&path, error))?.path();
-            let (Some(stem), Some(extension)) = (entry.file_stem(), entry.extension()) else { continue };
-            let name = stem.to_string_lossy().into_owned();
-            match extension.to_string_lossy().as_ref() {
-                WEIGHTS => drop(found.weights.insert(name, safetensors::read(&entry)?)),
-                RECORD => drop(found.records.insert(name, file::read(&entry, file::WEIGHTS_LIMIT)?)),
+        let sums = checksums(&path)?;
+        let mut text = None;
+        for entry in files(&path)? {
+            let (name, bytes) = (file_name(&entry), read(&entry)?);
+            if let Some(sums) = &sums
+                && name != CHECKSUMS
+                && sums.get(&name) != Some(&sha256(&bytes))
+            {
+                return Err(Error::state(
+                    "checkpoint",
+                    format!("{} is damaged: it has another checksum", entry.display()),
+                ));
+            }
+            match name.rsplit_once('.') {
+                Some((name, WEIGHTS)) => {
+                    drop(found.weights.insert(name.to_owned(), safetensors::parse(&bytes, &entry)?))
+                }
+                Some((name, RECORD)) => drop(found.records.insert(name.to_owned(), bytes)),
+                _ if name == STATE => text = Some(file::read_text(&entry)?),
                 _ => {}
             }
         }
+        if let Some(missing) = sums.iter().flatten().map(|(name, _)| path.join(name)).find(|path| !path.exists()) {
+            return Err(Error::state("checkpoint", format!("{} is missing", missing.display())));
+        }
         let path = path.join(STATE);
-        let text = file::read_text(&path)?;
+        let text = text.ok_or_else(|| absent(STATE))?;
         found.state = serde_json::from_str(&text).map_err(|error| file::json_error(&path, &text, &error))?;
         Ok(Some(found))
     }
@@ -156,6 +177,33 @@ impl Checkpoint {
     }
 }
 
+/// The checksums of the files of a checkpoint; `None` for one of an older version, which has none.
+fn checksums(folder: &Path) -> Result<Option<BTreeMap<String, String>>> {
+    let path = folder.join(CHECKSUMS);
+    if !path.exists() {
+        return Ok(None);
+    }
+    let text = file::read_text(&path)?;
+    serde_json::from_str(&text).map(Some).map_err(|error| file::json_error(&path, &text, &error))
+}
+
+/// The files of a folder, by name.
+fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let io = |error| Error::io(folder, error);
+    let entries = fs::read_dir(folder).map_err(io)?.map(|entry| Ok(entry?.path()));
+    let mut files = entries.collect::<io::Result<Vec<_>>>().map_err(io)?;
+    files.sort();
+    Ok(files)
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    file::read(path, file::WEIGHTS_LIMIT)
+}
+
 fn absent(file: &str) -> Error {
     Error::state("checkpoint", format!("`{file}` is missing"))
 }
@@ -210,6 +258,32 @@ mod tests {
             .insert("broken".into(), Weights::from([("x".into(), Array { shape: vec![1], data: vec![f32::NAN] })]));
         assert!(wrong.save(folder.path()).is_err());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        assert_eq!(Checkpoint::latest(folder.path()).unwrap().unwrap().step, 3);
+    }
+
+    #[test]
+    fn a_damaged_file_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        checkpoint(3).save(folder.path()).unwrap();
+        let (_, inside) = list(folder.path()).unwrap().remove(0);
+        let mut names: Vec<String> = files(&inside).unwrap().iter().map(|path| file_name(path)).collect();
+        names.retain(|name| name != CHECKSUMS);
+        assert_eq!(names, ["adam.burnpack", "model.safetensors", "state.json"]);
+        for name in names {
+            let path = inside.join(&name);
+            let whole = fs::read(&path).unwrap();
+            let mut damaged = whole.clone();
+            damaged[whole.len() / 2] ^= 1;
+            fs::write(&path, damaged).unwrap();
+            let error = Checkpoint::latest(folder.path()).unwrap_err().to_string();
+            assert!(error.contains(&name) && error.contains("is damaged"), "{error}");
+            fs::remove_file(&path).unwrap();
+            let error = Checkpoint::latest(folder.path()).unwrap_err().to_string();
+            assert!(error.contains(&name) && error.contains("is missing"), "{error}");
+            fs::write(&path, whole).unwrap();
+        }
+        // An older version wrote no checksums.
+        fs::remove_file(inside.join(CHECKSUMS)).unwrap();
         assert_eq!(Checkpoint::latest(folder.path()).unwrap().unwrap().step, 3);
     }
 

@@ -1,5 +1,7 @@
 //! Adam with clipping by the common norm, and its state as bytes.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use burn::module::Module;
 use burn::optim::{AdamConfig, AdamWConfig, GradientsParams, ModuleOptimizer, OptimizerRecord};
 use burn::tensor::{Bytes, Gradients};
@@ -75,6 +77,36 @@ impl Optimizer {
     pub(crate) fn restored(self, bytes: Vec<u8>) -> Result<Self> {
         let record = OptimizerRecord::from_bytes(Bytes::from_bytes_vec(bytes));
         let record = record.map_err(|error| Error::state("optimiser", error))?;
-        Ok(Self { adam: self.adam.load_record(record), ..self })
+        // The library takes some damaged records for impossible and panics.
+        let loaded = catch_unwind(AssertUnwindSafe(|| self.adam.load_record(record)));
+        let adam = loaded.map_err(|_| Error::state("optimiser", "its moments belong to no parameters"))?;
+        Ok(Self { adam, ..self })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::{Device, Tensor};
+    use regard_nn::with_seed;
+
+    use super::*;
+
+    #[test]
+    fn damaged_moments_are_an_error_or_others_but_no_end() {
+        let device = Device::flex().autodiff();
+        let linear = with_seed(&device, 1, || burn::nn::LinearConfig::new(2, 1).init(&device));
+        let mut optimizer = Optimizer::new(0.0);
+        let loss = linear.forward(Tensor::<2>::ones([1, 2], &device)).sum();
+        let gradients = loss.backward();
+        optimizer.step(0.1, linear, gradients);
+        let bytes = optimizer.to_bytes().unwrap();
+        assert!(Optimizer::new(0.0).restored(bytes.clone()).is_ok());
+        for at in 0..bytes.len() {
+            for byte in [0, 0x7f, bytes[at] ^ 1] {
+                let mut damaged = bytes.clone();
+                damaged[at] = byte;
+                drop(Optimizer::new(0.0).restored(damaged));
+            }
+        }
     }
 }
