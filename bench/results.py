@@ -106,7 +106,7 @@ def short():
     accuracy = {"routes": routes, "sets": sets, "graphs": graphs, "series": series}
     for family in FAMILIES:
         sections += [f"## {family.capitalize()}\n", *speed_table(family), *accuracy[family](saved)]
-    return "\n".join([*sections, *memory(saved), *starts(saved), *services(saved), *scale(saved), *python_package(saved), *traces(saved), *attributions(saved), *builds(saved)])
+    return "\n".join([*sections, *memory(saved), *starts(saved), *services(saved), *scale(saved), *python_package(saved), *traces(saved), *attributions(saved), *fuzzing(saved), *builds(saved)])
 
 
 def speed_table(family):
@@ -572,6 +572,19 @@ def attributions(folder):
         yield (
             f"Of the {record['bags_with_nine']} digit bags with a nine, a nine has the largest attribution in: {found}. "
             "Measured with `python bench/attribution.py`.\n"
+        )
+
+
+def fuzzing(folder):
+    """The last campaign over all fuzz targets."""
+    for _, record in records.read(folder, "fuzz"):
+        targets = record["targets"]
+        least, findings = min(one["minutes"] for one in targets), [one["target"] for one in targets if one["findings"]]
+        said = f"findings in {', '.join(findings)}" if findings else "no finding"
+        yield "## Fuzzing\n"
+        yield (
+            f"{len(targets)} targets, at least {least:g} minutes each ({record['date']}): {sum(one['executions'] for one in targets):,} inputs, "
+            f"{said}. Run with `python3 fuzz/campaign.py`.\n"
         )
 
 

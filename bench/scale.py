@@ -40,7 +40,7 @@ ADDRESSES = 3 << 30
 def trained(program, experiment, ranks, batch, settings, steps, folder):
     """Seconds of a step, the share of waiting, and the number of weights."""
     words = ["train", experiment, "--steps", steps, "--seed", 7, "--json", "-q", "--threads", 1, "--out", folder / f"{ranks}"]
-    for one in [*settings, f"train.batch_size={batch * ranks}", f"train.shards={ranks}", "train.checkpoint_minutes=60"]:
+    for one in [*settings, f"train.batch_size={batch * ranks}", f"train.shards={ranks}", "train.checkpoint_minutes=60", "train.log_steps=10"]:
         words += ["--set", one]
     words = [program, *map(str, words)]
     if ranks > 1:
@@ -50,7 +50,7 @@ def trained(program, experiment, ranks, batch, settings, steps, folder):
     if done.returncode:
         sys.exit(done.stderr)
     found = json.loads(done.stdout)
-    lines = [json.loads(line) for line in (folder / f"{ranks}/metrics.jsonl").read_text().splitlines()]
+    lines = [json.loads(line) for line in (folder / f"{ranks}/timings.jsonl").read_text().splitlines()]
     lines = [line for line in lines if "seconds" in line and "step" in line]
     # The first lines hold the start.
     first, last = lines[len(lines) // 4], lines[-1]

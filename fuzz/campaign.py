@@ -19,6 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -89,15 +90,16 @@ def main():
             keep(target)
         return 0
     fuzz("build", check=True)
-    saved = {record["target"]: record for record in json.loads(SAVED.read_text())} if SAVED.exists() else {}
+    saved = {record["target"]: record for record in json.loads(SAVED.read_text())["targets"]} if SAVED.exists() else {}
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        for record in pool.map(lambda target: run(target, arguments.minutes), chosen):
-            saved[record["target"]] = record
+        for found in pool.map(lambda target: run(target, arguments.minutes), chosen):
+            saved[found["target"]] = found
             part = SAVED.with_suffix(".partial")
-            part.write_text(json.dumps([saved[name] for name in known if name in saved], indent=1) + "\n")
+            record = {"format": 1, "kind": "fuzz", "date": time.strftime("%Y-%m-%d"), "targets": [saved[name] for name in known if name in saved]}
+            part.write_text(json.dumps(record, indent=1) + "\n")
             os.replace(part, SAVED)
-            findings = ", ".join(record["findings"]) or "no finding"
-            print(f"{record['target']}: {record['executions']:,} executions, {record['edges']:,} edges, {findings}", flush=True)
+            findings = ", ".join(found["findings"]) or "no finding"
+            print(f"{found['target']}: {found['executions']:,} executions, {found['edges']:,} edges, {findings}", flush=True)
     return 1 if any(saved[target]["findings"] for target in chosen) else 0
 
 
