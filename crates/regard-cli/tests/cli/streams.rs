@@ -133,7 +133,7 @@ fn a_reader_that_goes_away_ends_the_stream_quietly() {
     let output = running.wait_with_output().unwrap();
     cat.kill().unwrap();
     cat.wait().unwrap();
-    assert!(output.stderr.windows(5).all(|word| word != b"error"), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.stderr.windows(6).all(|word| word != b"error:"), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[test]
