@@ -54,7 +54,7 @@ struct Joined {
 }
 
 impl Joined {
-    /// What is printed of the next part.
+    /// The text to print for the next part.
     fn next(&mut self, text: &str) -> &str {
         self.text.clear();
         let is_first = self.header.is_none();
@@ -76,7 +76,7 @@ impl Joined {
         &self.text
     }
 
-    /// What is printed after all parts.
+    /// The text to print after all parts.
     fn end(&self) -> &'static str {
         if self.is_list { "]\n" } else { "" }
     }

@@ -31,7 +31,7 @@ const LARGEST: usize = 1 << 30;
 /// Groups whose names are remembered; more have to be in order.
 const MOST_REMEMBERED: usize = 1 << 22;
 
-/// What the rows of a table are to its reader.
+/// The meaning of the rows of a table to its reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Division<'a> {
     /// Each row is an example; the table has this column.
@@ -51,7 +51,7 @@ pub struct Stream<'p> {
     rows: usize,
 }
 
-/// What is left of a file.
+/// The rest of a file.
 enum Source {
     /// All of it, which its readers open themselves.
     Whole,
@@ -433,7 +433,7 @@ mod tests {
         (folder, path)
     }
 
-    /// What a reader makes of each part of a file.
+    /// The results of a reader for each part of a file.
     fn parts<T>(path: &Path, division: Division<'_>, part: usize, mut read: impl FnMut() -> T) -> Result<Vec<T>> {
         Stream::of_large(path, division, part, 0)?.map(|part| Ok(part?.open(&mut read))).collect()
     }

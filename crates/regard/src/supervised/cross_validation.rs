@@ -237,7 +237,7 @@ impl<F: Fn() -> bool + Sync> FoldObserver for F {
 /// The observer of a cross-validation.
 pub type Done<'a> = &'a dyn FoldObserver;
 
-/// What a fold gives: it goes from thread to thread and from rank to rank.
+/// The result of a fold, which goes from thread to thread and from rank to rank.
 pub(crate) trait FoldResult: Send + Serialize + DeserializeOwned {}
 
 impl<P: Send + Serialize + DeserializeOwned> FoldResult for P {}
