@@ -31,7 +31,7 @@ Examples:
   regard predict --model runs/imputation sensors.csv")]
 pub(crate) struct PredictArgs {
     /// File of sets (CSV, JSON lines, npz, libsvm), graphs (a table of SMILES, tables of nodes and edges,
-    /// JSON lines, TU files) or series (CSV)
+    /// JSON lines, TU files) or series (CSV); `-` is standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// Model folder, or name of a built-in model such as regard-solubility

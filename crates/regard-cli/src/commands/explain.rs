@@ -143,7 +143,7 @@ fn by_built_in(
     let known: Vec<&str> = built_in::names().collect();
     let hint = format!("--model takes the folder of a model, or one that is built in: {}", known.join(", "));
     let what = match reasons.is_empty() {
-        true => format!("{error:#}, and no model is given"),
+        true => format!("{error}, and no model is given"),
         false => format!("{shown} seems to hold {kind}, and no built-in model fits it: {}", reasons.join("; ")),
     };
     Err(Failure::new(what).hint(hint).into())
