@@ -24,8 +24,8 @@ import records
 ROOT = Path(__file__).resolve().parent.parent
 # Experiment, examples of a batch for each rank, and settings.
 TRAININGS = [
-    ("routes/tsp20", 256, ["data.nodes=20"]),
-    ("routes/tsp100", 64, []),
+    ("routes/tsp20", 256, ["eval.instances=64"]),
+    ("routes/tsp100", 64, ["eval.instances=64"]),
     ("sets/max", 64, []),
     ("series/forecast", 64, [f"data.path={ROOT / 'examples/station.csv'}"]),
 ]
@@ -117,7 +117,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("program", type=Path)
     parser.add_argument("--rows", type=int, default=100_000_000)
-    parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--only", choices=["ranks", "stream"])
     arguments = parser.parse_args()
     program, saved = arguments.program.resolve(), ROOT / "results/scale.json"
