@@ -224,7 +224,7 @@ def deadlines(folder):
             over = max(one["seconds"] - one["time"] for one in some)
             gaps = [one["gap"] for one in some if one["gap"] is not None]
             sign = lambda one: -1 if one["problem"] == "OP" else 1
-            better = [sign(one) * (1 - one["cost"] / one["constructed"]) for one in some]
+            better = [sign(one) * (1 - one["cost"] / one["constructed"]) for one in some if one["constructed"]]
             rows.append([
                 str(busy), f"{time} s", str(len(some)), f"{1000 * over:.0f} ms", f"{sum(gaps) / len(gaps):.2%}",
                 f"{sum(better) / len(better):.1%}", f"{min(better):.1%}",
