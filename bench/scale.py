@@ -1,6 +1,6 @@
 """Measures training on several ranks, and predictions for a stream that is larger than memory; writes results/scale.json.
 
-    python3 bench/scale.py target/release/regard [--rows 100000000] [--steps 60]
+    python3 bench/scale.py target/release/regard [--rows 100000000] [--steps 40]
 
 Weak scaling: one rank of one thread trains with a batch, two ranks of one thread each train with twice that batch; the
 efficiency is the time of the first by that of the second. Needs `mpirun` and a program built with `--features mpi`. The

@@ -62,13 +62,16 @@ def run(target, minutes):
 
 
 def keep(target):
-    """Puts the files that cover most into fuzz/seeds, small ones only."""
+    """Puts the files that cover most into fuzz/seeds, small ones only, in the place of those of earlier campaigns."""
     with tempfile.TemporaryDirectory() as merged:
         fuzz("run", target, merged, *folders(target), "--", "-merge=1", f"-max_len={MOST_BYTES}", capture_output=True)
         files = sorted(pathlib.Path(merged).iterdir(), key=lambda file: -file.stat().st_size)[:MOST_FILES]
         seeds = HERE / "seeds" / target
-        shutil.rmtree(seeds, ignore_errors=True)
-        seeds.mkdir(parents=True)
+        seeds.mkdir(parents=True, exist_ok=True)
+        # Files with a name of their own were written by people.
+        for old in seeds.iterdir():
+            if re.fullmatch(r"[0-9a-f]{40}", old.name):
+                old.unlink()
         for file in files:
             shutil.copy(file, seeds / file.name)
         print(f"{target}: {len(files)} files")

@@ -15,7 +15,7 @@ use crate::error::{Error, Fault, Result, shown};
 use crate::file::{Encoding, Limited, Place, decoded, windows_1252};
 
 /// The longest row that is read: a quote that is never closed, or a file without lines, would fill the memory.
-pub(super) const LONGEST: usize = 1 << 26;
+const LONGEST: usize = 1 << 26;
 /// The largest table in UTF-16, which is read at once.
 const LARGEST_UTF16: u64 = 1 << 30;
 
@@ -46,6 +46,16 @@ impl Text {
             }
         }
     }
+}
+
+/// Reads the line of this number behind a text; `false` at the end of the source.
+pub(super) fn read_line(source: &mut impl BufRead, text: &mut Vec<u8>, path: &Path, line: usize) -> Result<bool> {
+    let read = source.take(LONGEST as u64).read_until(b'\n', text).map_err(|source| Error::io(path, source))?;
+    if read == LONGEST || text.len() > LONGEST {
+        let reason = format!("begins a row of more than {} MB, expected lines of a table", LONGEST >> 20);
+        return Err(Error::parse(path, line, reason));
+    }
+    Ok(read > 0)
 }
 
 /// If true, a file that begins so is a Parquet file.
@@ -347,13 +357,7 @@ impl<'p> Rows<'p> {
         self.text.drain(..self.at);
         self.at = 0;
         let before = self.text.len();
-        let mut source = (&mut self.source).take(LONGEST as u64);
-        let read = source.read_until(b'\n', &mut self.text).map_err(|source| Error::io(self.path, source))?;
-        if read == LONGEST || self.text.len() > LONGEST {
-            let reason = format!("begins a row of more than {} MB, expected lines of a table", LONGEST >> 20);
-            return Err(Error::parse(self.path, self.line + 1, reason));
-        }
-        if read == 0 {
+        if !read_line(&mut self.source, &mut self.text, self.path, self.line + 1)? {
             return Ok(false);
         }
         self.line += 1;

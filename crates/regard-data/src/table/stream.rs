@@ -5,7 +5,7 @@
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use flate2::bufread::MultiGzDecoder;
 
 use super::header::Header;
 use super::json_lines;
-use super::rows::{BEGINNING, LONGEST, Rows};
+use super::rows::{BEGINNING, Rows, read_line};
 use crate::error::shown;
 use crate::file::{Encoding, GZIP, MemoryFile, MemoryFiles, Place, extension, is_read_once, open_once};
 use crate::{Error, Result};
@@ -257,13 +257,7 @@ impl Records {
         let mut quotes = 0;
         loop {
             let before = self.pending.len();
-            let mut source = (&mut self.source).take(LONGEST as u64);
-            let read = source.read_until(b'\n', &mut self.pending).map_err(|source| Error::io(path, source))?;
-            if read == LONGEST || self.pending.len() > LONGEST {
-                let reason = format!("begins a row of more than {} MB, expected lines of a table", LONGEST >> 20);
-                return Err(Error::parse(path, self.lines + 1, reason));
-            }
-            if read == 0 {
+            if !read_line(&mut self.source, &mut self.pending, path, self.lines + 1)? {
                 return Ok(!self.pending.is_empty());
             }
             self.pending_lines += 1;
@@ -344,7 +338,6 @@ struct Groups {
     numbers: Run,
     seen: HashSet<u64>,
     forgotten: bool,
-    hasher: RandomState,
 }
 
 /// A sequence that rises or falls all the time.
@@ -387,7 +380,10 @@ impl Groups {
                 "the rows have more than {MOST_REMEMBERED} different values in no order, so that a set may be there twice"
             ));
         }
-        if !self.forgotten && !self.seen.insert(self.hasher.hash_one(name)) && !ordered {
+        if !self.forgotten
+            && !self.seen.insert(BuildHasherDefault::<DefaultHasher>::default().hash_one(name))
+            && !ordered
+        {
             let name = String::from_utf8_lossy(name);
             return Err(format!("has `{}` again, apart from its other rows", shown(&name)));
         }

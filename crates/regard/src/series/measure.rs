@@ -1,5 +1,7 @@
 //! Errors of a network's forecasts, and of forecasts that need no network.
 
+use std::cell::RefCell;
+
 use burn::tensor::Device;
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
@@ -189,6 +191,8 @@ pub fn predict(
 ) -> f64 {
     let all: Vec<usize> = (0..source.samples(windows)).collect();
     let batches: Vec<&[usize]> = all.chunks(together(source, measuring.batch)).collect();
+    // The batch that was computed last; where this rank computes all, it is the one that is watched next.
+    let at_hand = RefCell::new(None);
     let of_batch = |at: usize| {
         let batch = Batch::gather(source, windows, batches[at]);
         let mut noise = Pcg64Mcg::seed_from_u64(derived(measuring.seed, Stream::Sampling, at as u64));
@@ -196,13 +200,16 @@ pub fn predict(
         let of_task = TaskBatch::of(&batch, network, config, masking, device);
         let answers = network.forward(of_task.input.clone());
         let loss = f64::from(of_task.loss(answers.clone(), config, measuring.loss).into_scalar::<f32>());
+        at_hand.replace(Some((at, batch)));
         (loss, answers.into_data().iter::<f32>().collect::<Vec<f32>>())
     };
     let (mut sum, mut count) = (0.0, 0.0);
     Ranks::current().each(batches.len(), of_batch, |at, (loss, numbers)| {
         sum += loss * batches[at].len() as f64;
         count += batches[at].len() as f64;
-        watch(&Batch::gather(source, windows, batches[at]), &numbers);
+        let computed = at_hand.take().filter(|(of, _)| *of == at);
+        let batch = computed.map_or_else(|| Batch::gather(source, windows, batches[at]), |(_, batch)| batch);
+        watch(&batch, &numbers);
     });
     sum / count
 }

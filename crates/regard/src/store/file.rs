@@ -4,13 +4,15 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
+
 use super::built_in;
 use crate::{Error, Result};
 
 /// Largest weights file that is read: 4 GiB, a thousand times the models of this crate.
 pub(crate) const WEIGHTS_LIMIT: u64 = 4 << 30;
 /// Largest JSON file that is read: 16 MiB.
-pub(super) const JSON_LIMIT: u64 = 16 << 20;
+pub(crate) const JSON_LIMIT: u64 = 16 << 20;
 
 /// If true, there is such a file, on the disk or in a model that is built in.
 pub(crate) fn is_file(path: &Path) -> bool {
@@ -39,7 +41,12 @@ pub(crate) fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
 
 /// The text of a JSON or TOML file.
 pub(crate) fn read_text(path: &Path) -> Result<String> {
-    String::from_utf8(read(path, JSON_LIMIT)?).map_err(|error| Error::Parse {
+    text(read(path, JSON_LIMIT)?, path)
+}
+
+/// The text of the bytes of a file.
+fn text(bytes: Vec<u8>, path: &Path) -> Result<String> {
+    String::from_utf8(bytes).map_err(|error| Error::Parse {
         path: path.to_owned(),
         line: 0,
         field: format!("byte {}", error.utf8_error().valid_up_to()),
@@ -60,7 +67,12 @@ pub(crate) fn json_error(path: &Path, text: &str, error: &serde_json::Error) -> 
 
 /// The value in a JSON file.
 pub(crate) fn read_json(path: &Path) -> Result<serde_json::Value> {
-    let text = read_text(path)?;
+    json(read(path, JSON_LIMIT)?, path)
+}
+
+/// The value in the bytes of a JSON file.
+pub(crate) fn json<T: DeserializeOwned>(bytes: Vec<u8>, path: &Path) -> Result<T> {
+    let text = text(bytes, path)?;
     serde_json::from_str(&text).map_err(|error| json_error(path, &text, &error))
 }
 

@@ -76,8 +76,8 @@ impl Checkpoint {
         }
         let path = folder.join(STATE);
         fs::write(&path, self.state.to_string()).map_err(|error| Error::io(&path, error))?;
-        let sums = files(folder)?.into_iter().map(|path| Ok((file_name(&path), sha256(&read(&path)?))));
-        let sums = sums.collect::<Result<BTreeMap<String, String>>>()?;
+        let sums: BTreeMap<String, String> =
+            contents(folder)?.into_iter().map(|(name, bytes)| (name, sha256(&bytes))).collect();
         let path = folder.join(CHECKSUMS);
         fs::write(&path, serde_json::json!(sums).to_string()).map_err(|error| Error::io(&path, error))?;
         sync(folder).map_err(|error| Error::io(folder, error))
@@ -86,35 +86,19 @@ impl Checkpoint {
     /// The last complete checkpoint of `folder`, if there is one.
     pub(crate) fn latest(folder: &Path) -> Result<Option<Self>> {
         let Some((step, path)) = list(folder)?.into_iter().next_back() else { return Ok(None) };
-        let mut found = Self { step, ..Self::default() };
-        let sums = checksums(&path)?;
-        let mut text = None;
-        for entry in files(&path)? {
-            let (name, bytes) = (file_name(&entry), read(&entry)?);
-            if let Some(sums) = &sums
-                && name != CHECKSUMS
-                && sums.get(&name) != Some(&sha256(&bytes))
-            {
-                return Err(Error::state(
-                    "checkpoint",
-                    format!("{} is damaged: it has another checksum", entry.display()),
-                ));
-            }
+        let (mut found, mut state) = (Self { step, ..Self::default() }, None);
+        for (name, bytes) in verified(&path)? {
+            let file = path.join(&name);
             match name.rsplit_once('.') {
                 Some((name, WEIGHTS)) => {
-                    drop(found.weights.insert(name.to_owned(), safetensors::parse(&bytes, &entry)?))
+                    drop(found.weights.insert(name.to_owned(), safetensors::parse(&bytes, &file)?))
                 }
                 Some((name, RECORD)) => drop(found.records.insert(name.to_owned(), bytes)),
-                _ if name == STATE => text = Some(file::read_text(&entry)?),
+                _ if name == STATE => state = Some(file::json(bytes, &file)?),
                 _ => {}
             }
         }
-        if let Some(missing) = sums.iter().flatten().map(|(name, _)| path.join(name)).find(|path| !path.exists()) {
-            return Err(Error::state("checkpoint", format!("{} is missing", missing.display())));
-        }
-        let path = path.join(STATE);
-        let text = text.ok_or_else(|| absent(STATE))?;
-        found.state = serde_json::from_str(&text).map_err(|error| file::json_error(&path, &text, &error))?;
+        found.state = state.ok_or_else(|| absent(STATE))?;
         Ok(Some(found))
     }
 
@@ -177,31 +161,35 @@ impl Checkpoint {
     }
 }
 
-/// The checksums of the files of a checkpoint; `None` for one of an older version, which has none.
-fn checksums(folder: &Path) -> Result<Option<BTreeMap<String, String>>> {
-    let path = folder.join(CHECKSUMS);
-    if !path.exists() {
-        return Ok(None);
+/// The files of a checkpoint by name, with the checksums that were written with them. One of an older version has none.
+fn verified(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
+    let mut contents = contents(folder)?;
+    let Some(sums) = contents.remove(CHECKSUMS) else { return Ok(contents) };
+    let sums: BTreeMap<String, String> = file::json(sums, &folder.join(CHECKSUMS))?;
+    let wrong = |name: &str, what: &str| Error::state("checkpoint", format!("{} {what}", folder.join(name).display()));
+    if let Some(name) = sums.keys().find(|name| !contents.contains_key(*name)) {
+        return Err(wrong(name, "is missing"));
     }
-    let text = file::read_text(&path)?;
-    serde_json::from_str(&text).map(Some).map_err(|error| file::json_error(&path, &text, &error))
+    match contents.iter().find(|(name, bytes)| sums.get(*name) != Some(&sha256(bytes))) {
+        Some((name, _)) => Err(wrong(name, "is damaged: it has another checksum")),
+        None => Ok(contents),
+    }
 }
 
 /// The files of a folder, by name.
-fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+fn contents(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     let io = |error| Error::io(folder, error);
-    let entries = fs::read_dir(folder).map_err(io)?.map(|entry| Ok(entry?.path()));
-    let mut files = entries.collect::<io::Result<Vec<_>>>().map_err(io)?;
-    files.sort();
-    Ok(files)
+    let read = |entry: io::Result<fs::DirEntry>| {
+        let path = entry.map_err(io)?.path();
+        let limit =
+            if path.extension().is_some_and(|it| it == "json") { file::JSON_LIMIT } else { file::WEIGHTS_LIMIT };
+        Ok((file_name(&path), file::read(&path, limit)?))
+    };
+    fs::read_dir(folder).map_err(io)?.map(read).collect()
 }
 
 fn file_name(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
-}
-
-fn read(path: &Path) -> Result<Vec<u8>> {
-    file::read(path, file::WEIGHTS_LIMIT)
 }
 
 fn absent(file: &str) -> Error {
@@ -225,8 +213,7 @@ fn list(folder: &Path) -> Result<Vec<(u64, PathBuf)>> {
     let mut found = Vec::new();
     for entry in entries {
         let path = entry.map_err(|error| Error::io(folder, error))?.path();
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        if let Some(step) = name.strip_prefix(PREFIX).and_then(|step| step.parse().ok()) {
+        if let Some(step) = file_name(&path).strip_prefix(PREFIX).and_then(|step| step.parse().ok()) {
             found.push((step, path));
         }
     }
@@ -266,8 +253,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         checkpoint(3).save(folder.path()).unwrap();
         let (_, inside) = list(folder.path()).unwrap().remove(0);
-        let mut names: Vec<String> = files(&inside).unwrap().iter().map(|path| file_name(path)).collect();
-        names.retain(|name| name != CHECKSUMS);
+        let names: Vec<String> = contents(&inside).unwrap().into_keys().filter(|name| name != CHECKSUMS).collect();
         assert_eq!(names, ["adam.burnpack", "model.safetensors", "state.json"]);
         for name in names {
             let path = inside.join(&name);
