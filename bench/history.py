@@ -96,7 +96,7 @@ def pages(root):
     folder = root / "results"
     return {
         "results/speed.md": page("Speed: every run", speeds(root / "bench/results")),
-        "results/routes.md": page("Routes: every evaluation", [*evaluations(folder), *instances(folder)]),
+        "results/routes.md": page("Routes: every evaluation", [*evaluations(folder), *instances(folder), *time_windows(folder)]),
         "results/training.md": page("Training runs of the routing models", training(folder)),
         "results/papers.md": page("Tables of the papers, cross-validation, panels of series", [*papers(folder), *folds(folder), *panels(folder)]),
     }
@@ -210,6 +210,24 @@ def instances(folder):
             for one in solved
         ]
         yield tables.markdown(["instance", "n", "cost", "best known", "gap", "time"], rows) + "\n"
+
+
+def time_windows(folder):
+    """Solomon's instances beside PyVRP, a row for each instance."""
+    for _, record in records.read(folder, "solomon"):
+        yield "## Solomon's instances with time windows beside PyVRP\n"
+        yield (
+            f"{record['seconds']:g} s for each program, seed {record['seed']}; other processes used {record['foreign_load']:.1%} of the "
+            "processor time. Distances by the rule of the 12th DIMACS Implementation Challenge.\n"
+        )
+        rows = []
+        for one in record["rows"]:
+            row = [one["instance"], f"{one['best_known']:.1f}"]
+            for solver in ("regard", "pyvrp"):
+                row += [f"{one[solver]['cost']:.1f}", f"{one[solver]['gap_percent']:.2f}%", str(one[solver]["vehicles"])]
+            rows.append(row)
+        head = ["instance", "best known", "regard", "gap", "vehicles", "PyVRP", "gap", "vehicles"]
+        yield tables.markdown(head, rows) + "\n"
 
 
 def lib_command(record):

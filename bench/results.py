@@ -191,8 +191,37 @@ def routes(folder):
         nodes = f"{min(sizes):,} to {max(sizes):,}" if min(sizes) < max(sizes) else f"{max(sizes):,}"
         rows.append([name, problem, str(len(gaps)), nodes, f"{mean:.2%}", f"{worst:.2%}", f"`{history.lib_command(solved[name])}`"])
     yield tables.markdown(["library", "problem", "files", "nodes", "mean gap", "largest gap", "command"], rows) + "\n"
+    yield from time_windows(folder)
     yield from searches(folder)
     yield from deadlines(folder)
+
+
+def time_windows(folder):
+    """Solomon's instances with time windows beside PyVRP, by class."""
+    for _, record in records.read(folder, "solomon"):
+        found = record["rows"]
+        classes = sorted({one["instance"][:-2] for one in found})
+        yield "### Solomon's instances with time windows beside PyVRP\n"
+        yield (
+            f"{len(found)} instances with 100 customers. The objective is the total distance by the rule of the 12th DIMACS Implementation "
+            "Challenge: each leg is cut to one decimal. The number of vehicles of the file is a limit. `regard solve --time "
+            f"{record['seconds']:g}s --threads 1` and PyVRP {record['versions']['pyvrp']} solve the same file at the same time with the same time "
+            f"limit and one seed, each on one core of {record['machine']['cpu']} ({record['date']}); they change cores after every file. Each "
+            "program checks the solutions of the other. Gaps are relative to the best-known distances of CVRPLIB. Each instance: "
+            "[results/routes.md](results/routes.md). Measured with `python bench/solomon.py`.\n"
+        )
+        rows = []
+        for name in [*classes, "all"]:
+            some = [one for one in found if name in (one["instance"][:-2], "all")]
+            row = [name, str(len(some))]
+            for solver in ("regard", "pyvrp"):
+                gaps = [one[solver]["gap_percent"] for one in some]
+                vehicles = statistics.mean(one[solver]["vehicles"] for one in some)
+                reached = sum(one[solver]["cost"] <= one["best_known"] for one in some)
+                row += [f"{statistics.mean(gaps):.3f}%", f"{max(gaps):.2f}%", str(reached), f"{vehicles:.2f}"]
+            rows.append(row)
+        head = ["class", "files", "regard: mean gap", "largest gap", "best known reached", "mean vehicles"]
+        yield tables.markdown([*head, "PyVRP: mean gap", *head[3:]], rows) + "\n"
 
 
 def searches(folder):
@@ -618,6 +647,7 @@ def index():
         ("trained-series", "trained forecasters: network, base forecasters and blend", "trained_series.py"),
         ("memory", "peak memory of a command", "memory.py"),
         ("search", "local search of two builds", "search.py"),
+        ("solomon", "Solomon's instances with time windows beside PyVRP", "solomon.py"),
         ("deadlines", "ends of `solve --time` on a busy machine", "deadlines.py"),
         ("start", "time of a short command", "start.py"),
         ("serve", "the service under load", "serve.py"),
