@@ -34,7 +34,7 @@ doc *ARGS:
 
 # Compare with PyTorch: needs a Python with torch (BENCH_PYTHON) and an idle machine
 bench *ARGS:
-    CARGO_TARGET_DIR={{ justfile_directory() }}/target python3 bench/compare.py {{ ARGS }}
+    python3 bench/compare.py {{ ARGS }}
 
 # Peak memory of 10,000 greedy tours of 100 places, for example `just memory --model DIR`
 memory *ARGS: build

@@ -82,8 +82,8 @@ class Worker:
 
 def build_regard():
     """Builds our worker and gives its path."""
-    command = ["cargo", "build", "--release", "--message-format=json", "--manifest-path", str(BENCH / "Cargo.toml")]
-    built = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    command = ["cargo", "build", "--release", "--message-format=json", "-p", "regard-bench"]
+    built = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=BENCH)
     for line in built.stdout.splitlines():
         message = json.loads(line)
         if message.get("executable") and message.get("target", {}).get("name") == "regard-bench":
