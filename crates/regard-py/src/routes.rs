@@ -14,7 +14,7 @@ use regard::routes::ModelDir;
 use regard::routes::decode::Decode;
 use regard::routes::evaluate::{EvaluateOptions, Evaluation, evaluate_problems};
 use regard::routes::model::AttentionModel;
-use regard::routes::solve::{Finish, Solution, SolveOptions, StageKind, solve_instance_watched};
+use regard::routes::solve::{Finish, Objective, Solution, SolveOptions, StageKind, solve_instance_watched};
 use regard::routing::formats::csv::{self, ColumnRole, Columns, Nodes, TableOptions};
 use regard::routing::formats::sets::{self, InstanceSet};
 use regard::routing::formats::{self, Instance};
@@ -274,6 +274,7 @@ pub(crate) struct Search {
     improve: bool,
     time_limit: Option<f64>,
     start: Option<Vec<Vec<usize>>>,
+    objective: String,
     temperature: f32,
     top_p: f32,
     seed: u64,
@@ -293,10 +294,16 @@ impl Search {
             (true, None) => Finish::Bounded,
             (false, None) => Finish::Off,
         };
+        let objective = match self.objective.as_str() {
+            "cost" => Objective::Cost,
+            "vehicles" => Objective::Vehicles,
+            other => return Err(invalid("objective", &format!("is `{other}`, expected cost or vehicles"), None)),
+        };
         Ok(SolveOptions {
             decode: self.decode.as_deref().map(decode_of).transpose()?,
             augment: self.augment,
             finish,
+            objective,
             warm_start: self.start.as_ref().map(|routes| instance.solution_of(routes)).transpose()?,
             temperature: self.temperature,
             top_p: self.top_p,

@@ -133,6 +133,15 @@ pub trait SolverInstance: Clone + fmt::Debug + Send + Sync + 'static {
     fn construct(&self, _deadline: Option<Instant>) -> Option<(&'static str, Vec<usize>)> {
         None
     }
+    /// The same instance with as few vehicles as were found from `start`, or from a construction, and a solution for them;
+    /// `None` where the number of vehicles does not count.
+    fn with_fewest_vehicles(
+        &self,
+        _start: Option<&[usize]>,
+        _options: &LocalSearchOptions,
+    ) -> Option<(Self, Vec<usize>)> {
+        None
+    }
     /// Local search from a solution; never gives a worse one.
     fn local_search(&self, solution: Vec<usize>, options: &LocalSearchOptions) -> Vec<usize>;
 

@@ -5,8 +5,9 @@ use std::time::Duration;
 use regard::Device;
 use regard::routes::AttentionModelConfig;
 use regard::routes::model::AttentionModel;
-use regard::routes::solve::{Finish, Solution, SolveOptions, StageKind, solve_instance};
+use regard::routes::solve::{Finish, Objective, Solution, SolveOptions, StageKind, solve_instance};
 use regard::routing::generate;
+use regard::routing::problems::cvrptw::{Cvrptw, TimeWindows};
 use regard::routing::problems::{cvrp::Cvrp, tsp::Tsp};
 use regard::routing::{Instance, Sites};
 
@@ -66,4 +67,36 @@ fn a_limit_of_routes_is_kept_and_the_time_too() {
     cvrp.check(&regard::routing::routes_of(&found.tour)).unwrap();
     assert!(found.stages.last().unwrap().gain.unwrap() <= 0.0);
     assert!(found.seconds < 5.0);
+}
+
+#[test]
+fn vehicles_are_saved_before_their_routes_are_shortened() {
+    // Windows that follow each other along the customers, so that short routes need more vehicles than few routes do.
+    let points: Vec<[f64; 2]> =
+        generate::uniform(8, 1, 41).remove(0).iter().map(|p| p.map(|x| 100.0 * f64::from(x))).collect();
+    let n = points.len();
+    let sites = Sites::euclidean("windows", points).unwrap();
+    let ready: Vec<f64> = (0..n).map(|node| if node == 0 { 0.0 } else { (node * 37 % 300) as f64 }).collect();
+    let due = (0..n).map(|node| if node == 0 { 1000.0 } else { ready[node] + 200.0 }).collect();
+    let service = (0..n).map(|node| if node == 0 { 0.0 } else { 5.0 }).collect();
+    let demands = (0..n).map(|node| if node == 0 { 0.0 } else { 1.0 + (node % 3) as f64 }).collect();
+    let instance: Instance = Cvrptw::new(sites, demands, 30.0, TimeWindows { ready, due, service }).unwrap().into();
+    let solve = |objective: Objective, warm_start: Option<Vec<usize>>, finish: Finish| {
+        let options = SolveOptions { objective, warm_start, finish, ..SolveOptions::default() };
+        let found = solve_instance(None, &instance, &options).unwrap();
+        instance.check(&found.tour).unwrap();
+        (instance.routes(&found.tour).len(), found)
+    };
+    let (of_cost, cheap) = solve(Objective::Cost, None, Finish::Bounded);
+    let (of_vehicles, few) = solve(Objective::Vehicles, None, Finish::Bounded);
+    assert!(of_vehicles < of_cost && few.cost > cheap.cost, "{of_vehicles} {of_cost} {} {}", few.cost, cheap.cost);
+    assert_eq!(few.stages[0].name, "fewest vehicles");
+    assert!(few.stages.iter().all(|stage| instance.routes(&stage.solution).len() <= of_vehicles));
+    // No worse than a solution that is given, in both respects.
+    let again = solve(Objective::Vehicles, Some(few.tour.clone()), Finish::Timed(Duration::from_millis(50)));
+    assert!(again.0 < of_vehicles || (again.0 == of_vehicles && again.1.cost <= few.cost));
+    let tsp: Instance = Tsp::from(self::sites(9)).into();
+    let options = SolveOptions { objective: Objective::Vehicles, ..SolveOptions::default() };
+    let error = solve_instance(None, &tsp, &options).unwrap_err().to_string();
+    assert!(error.contains("does not count in problem `tsp`"), "{error}");
 }

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::Args;
-use regard::routes::solve::{Finish, SolveOptions};
+use clap::{Args, ValueEnum};
+use regard::routes::solve::{Finish, Objective, SolveOptions};
 use regard::routing::formats::csv::TableOptions;
 use regard::routing::formats::solution::ENDINGS;
 
@@ -51,6 +51,9 @@ pub(crate) struct SolveArgs {
     /// Start the search from a solution (.tour, .sol, .csv or .json); the result is never worse
     #[arg(long, value_name = "FILE", conflicts_with = "no_improve")]
     warm_start: Option<PathBuf>,
+    /// Objective: the cost alone, or fewer vehicles before the cost (time windows)
+    #[arg(long, value_enum, default_value_t, value_name = "OBJECTIVE")]
+    objective: ObjectiveArg,
     /// Write the solution to .tour (TSPLIB), .sol (CVRPLIB), .csv (a row for each stop), .geojson or
     /// .gpx (places with latitude and longitude), or .json; a folder if there are several files
     #[arg(long, value_name = "FILE")]
@@ -65,6 +68,16 @@ pub(crate) struct SolveArgs {
     shard: ShardArgs,
     #[command(flatten)]
     table: TableArgs,
+}
+
+/// The objective of solutions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ObjectiveArg {
+    /// The cost alone.
+    #[default]
+    Cost,
+    /// Fewer vehicles first, then the cost.
+    Vehicles,
 }
 
 /// `regard solve` with paths and options checked.
@@ -133,6 +146,10 @@ impl SolveArgs {
             top_p: self.network.top_p,
             finish,
             seed,
+            objective: match self.objective {
+                ObjectiveArg::Cost => Objective::Cost,
+                ObjectiveArg::Vehicles => Objective::Vehicles,
+            },
             ..SolveOptions::default()
         };
         let (model, warm_start) = (self.network.model, self.warm_start);

@@ -53,6 +53,7 @@ pub(super) const SOLVE: CommandOptions = CommandOptions {
         "time",
         "best",
         "warm_start",
+        "objective",
         "stage_solutions",
         "seed",
     ],

@@ -466,6 +466,7 @@ def solve(
     improve: bool = True,
     time_limit: float | None = None,
     start: Sequence[Sequence[int]] | None = None,
+    objective: str = "cost",
     temperature: float = 1.0,
     top_p: float = 1.0,
     seed: int | np.random.Generator = 1234,
@@ -493,6 +494,8 @@ def solve(
         Seconds for everything; without it the work is bounded, and the seed alone decides the solution.
     start : sequence of sequences of int, optional
         Routes that the search starts from; the result is never worse.
+    objective : {"cost", "vehicles"}
+        The cost alone, or fewer vehicles first, for problems with time windows.
     temperature, top_p : float
         Softmax temperature and nucleus of ``"sample:K"``.
     seed : int or numpy.random.Generator
@@ -532,6 +535,7 @@ def solve(
         "improve": improve,
         "time_limit": None if time_limit is None else _number(time_limit, "time_limit"),
         "start": None if start is None else [[int(node) for node in route] for route in start],
+        "objective": objective,
         "temperature": _number(temperature, "temperature"),
         "top_p": _number(top_p, "top_p"),
         "seed": seed_of(seed),

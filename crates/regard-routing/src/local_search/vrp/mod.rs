@@ -160,7 +160,7 @@ impl<'a> Vrp<'a> {
 }
 
 /// Routes that are not empty.
-fn routes_with_customers(routes: &[Vec<usize>]) -> usize {
+pub(crate) fn routes_with_customers(routes: &[Vec<usize>]) -> usize {
     routes.iter().filter(|route| !route.is_empty()).count()
 }
 
@@ -246,15 +246,39 @@ pub(crate) fn construct_named(vrp: &Vrp, deadline: Option<Instant>) -> (&'static
     }
 }
 
+/// Routes for as few vehicles as were found from `routes`, which keep all rules but the number of vehicles; the search ends
+/// where the load needs as many.
+#[must_use]
+pub fn with_fewest_routes(vrp: &Vrp, routes: &[Vec<usize>], seed: u64, deadline: Option<Instant>) -> Vec<Vec<usize>> {
+    if !vrp.serves(routes) {
+        return routes.to_vec();
+    }
+    let load: f64 = vrp.demands.iter().skip(1).sum();
+    let least = (load / (vrp.capacity * (1.0 + ROUNDING))).ceil();
+    // Without demands one route may do.
+    let enough = if least.is_finite() { (least as usize).max(1) } else { 1 };
+    with_routes(vrp, routes, enough, seed, deadline)
+}
+
 /// Routes for as many vehicles as there are, or as few as were found.
 fn with_fewer_routes(vrp: &Vrp, routes: &[Vec<usize>], deadline: Option<Instant>) -> Vec<Vec<usize>> {
+    with_routes(vrp, routes, vrp.vehicles.unwrap_or(1), VrpOptions::default().seed, deadline)
+}
+
+/// As few routes as were found, but no fewer than `enough`.
+fn with_routes(
+    vrp: &Vrp,
+    routes: &[Vec<usize>],
+    enough: usize,
+    seed: u64,
+    deadline: Option<Instant>,
+) -> Vec<Vec<usize>> {
     let mut clock = Clock::new(deadline);
     let distances = Distances::new(vrp.sites, &mut clock);
     let neighbours = Neighbours::new(vrp.sites, &distances, NEIGHBOURS, Choice::Nearest, &mut clock);
-    let VrpOptions { seed, iterations, .. } = VrpOptions::default();
-    let schedule = Schedule::new(deadline, iterations);
+    let schedule = Schedule::new(deadline, VrpOptions::default().iterations);
     let mut plan = Plan::new(vrp, &distances, routes);
-    route_minimization::reduce(&mut plan, &neighbours, schedule, seed, vrp.vehicles.unwrap_or(1))
+    route_minimization::reduce(&mut plan, &neighbours, schedule, seed, enough)
 }
 
 /// Routes that keep the rules, from routes of which some do not: customers who make a route break a rule are put where

@@ -106,6 +106,20 @@ impl SolverInstance for Cvrptw {
         Some((name, walk_of(&routes)))
     }
 
+    fn with_fewest_vehicles(
+        &self,
+        start: Option<&[usize]>,
+        options: &LocalSearchOptions,
+    ) -> Option<(Self, Vec<usize>)> {
+        let vrp = prepared(self);
+        let LocalSearchOptions { seed, deadline, .. } = *options;
+        let routes = start.map_or_else(|| vrp::construct(&vrp, deadline), routes_of);
+        let routes = vrp::with_fewest_routes(&vrp, &routes, seed, deadline);
+        let found = vrp::routes_with_customers(&routes).max(1);
+        let vehicles = self.vehicles().map_or(found, |vehicles| vehicles.min(found));
+        Some((self.clone().with_vehicles(Some(vehicles)).ok()?, walk_of(&routes)))
+    }
+
     fn local_search(&self, solution: Vec<usize>, options: &LocalSearchOptions) -> Vec<usize> {
         let progress = |_: f64, cost: f64| options.best.offer(cost);
         let work = vrp_options(self.routing().len(), options);

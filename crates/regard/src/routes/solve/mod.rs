@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 use regard_data::cancel::{self, CancellationToken};
 use regard_routing::local_search::BestCost;
 use regard_routing::registry::with_problem;
-use regard_routing::{Instance, Problem, ProblemVisitor, SolverInstance};
+use regard_routing::{Instance, LocalSearchOptions, Problem, ProblemVisitor, SolverInstance};
 
 pub(super) use self::plan::check_work;
 pub use self::plan::{check_time, describe};
@@ -44,6 +44,16 @@ pub const MOST_PLACES: usize = 100_000;
 /// Instances up to this size have one tour only, and the network is not used.
 const TRIVIAL: usize = 3;
 
+/// The objective of a solution.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Objective {
+    /// The cost alone.
+    #[default]
+    Cost,
+    /// Fewer vehicles first, then the cost, for problems whose vehicles can be limited.
+    Vehicles,
+}
+
 /// Options of [`solve`].
 #[derive(Debug, Clone)]
 pub struct SolveOptions {
@@ -55,6 +65,8 @@ pub struct SolveOptions {
     pub finish: Finish,
     /// A solution that the search starts from, which keeps the rules; the result is never worse.
     pub warm_start: Option<Vec<usize>>,
+    /// The objective.
+    pub objective: Objective,
     /// Softmax temperature of sampling.
     pub temperature: f32,
     /// Share of the probability that sampling keeps to, the most probable nodes first; 1 for all.
@@ -74,6 +86,7 @@ impl Default for SolveOptions {
             augment: None,
             finish: Finish::Bounded,
             warm_start: None,
+            objective: Objective::Cost,
             temperature: 1.0,
             top_p: 1.0,
             seed: 1234,
@@ -186,6 +199,14 @@ pub fn solve_watched<S: SolverInstance>(
     let start = Instant::now();
     let n = instance.sites().len();
     check_size(instance.sites().name(), n)?;
+    let fewest = match options.objective {
+        Objective::Cost => None,
+        Objective::Vehicles => Some(fewest_vehicles(instance, options, start)?),
+    };
+    let (instance, first) = match &fewest {
+        Some((limited, solution)) => (limited, Some(solution)),
+        None => (instance, options.warm_start.as_ref()),
+    };
     let mut search = Search {
         instance,
         tour: (0..n).collect(),
@@ -198,8 +219,9 @@ pub fn solve_watched<S: SolverInstance>(
     if n <= TRIVIAL && S::Problem::EVERY_NODE_ONCE {
         search.cost = instance.cost(&search.tour);
     } else {
-        if let Some(solution) = &options.warm_start {
-            search.start(solution)?;
+        if let Some(solution) = first {
+            let name = if fewest.is_some() { "fewest vehicles" } else { "warm start" };
+            search.start(name, solution, start)?;
         }
         let mut run = || search.run(model, options, start);
         match &options.stop {
@@ -222,6 +244,32 @@ pub fn solve_watched<S: SolverInstance>(
     instance.check(&search.tour)?;
     let Search { tour, cost, stages, .. } = search;
     Ok(Solution { tour, cost, stages, seconds: start.elapsed().as_secs_f64() })
+}
+
+/// Share of the time in which vehicles are saved.
+const FOR_VEHICLES: f64 = 0.25;
+
+/// The instance with as few vehicles as are found, and a solution for them.
+fn fewest_vehicles<S: SolverInstance>(instance: &S, options: &SolveOptions, start: Instant) -> Result<(S, Vec<usize>)> {
+    let deadline = match options.finish {
+        Finish::Timed(time) => start.checked_add(time.mul_f64(FOR_VEHICLES)),
+        Finish::Off | Finish::Bounded => None,
+    };
+    let search = LocalSearchOptions { seed: options.seed, deadline, ..LocalSearchOptions::default() };
+    let find = || instance.with_fewest_vehicles(options.warm_start.as_deref(), &search);
+    let found = match &options.stop {
+        // Stopped in the middle: the construction is what there is.
+        Some(stop) => stop.run(find).unwrap_or_else(|_| {
+            let now = LocalSearchOptions { deadline: Some(start), ..search.clone() };
+            cancel::run_under(None, || instance.with_fewest_vehicles(options.warm_start.as_deref(), &now))
+        }),
+        None => find(),
+    };
+    found.ok_or_else(|| {
+        let what = "the objective `vehicles`".to_owned();
+        let reason = format!("the number of vehicles does not count in problem `{}`", S::Problem::NAME);
+        Error::Unsupported { what, reason }.with_hint("leave out --objective; cvrptw has it")
+    })
 }
 
 /// Refuses instances without places and those too large for the network; `name` is for the message.

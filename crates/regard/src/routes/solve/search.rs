@@ -75,13 +75,13 @@ pub(super) struct Search<'a, S> {
 }
 
 impl<S: SolverInstance> Search<'_, S> {
-    /// Takes a solution that was given, which keeps the rules.
-    pub(super) fn start(&mut self, solution: &[usize]) -> Result<()> {
-        let (start, before) = (Instant::now(), self.cost);
+    /// Takes a solution that keeps the rules, known since `start` by the name of the stage that gave it.
+    pub(super) fn start(&mut self, name: &str, solution: &[usize], start: Instant) -> Result<()> {
+        let before = self.cost;
         self.instance.check(solution)?;
         self.cost = self.instance.cost(solution);
         self.tour = solution.to_vec();
-        self.record(StageKind::Start, "warm start".to_owned(), before, start);
+        self.record(StageKind::Start, name.to_owned(), before, start);
         Ok(())
     }
 
