@@ -25,6 +25,7 @@ static BUILT_IN: &[(&str, &str)] = &experiments![
     "routes/cvrp20.toml",
     "routes/cvrp20-kool.toml",
     "routes/cvrp50.toml",
+    "routes/cvrp100.toml",
     "routes/cvrp-mixed.toml",
     "routes/cvrptw20.toml",
     "routes/cvrptw50.toml",
