@@ -10,7 +10,7 @@ use regard::sets::SetLearner;
 use regard::sets::cross_validation::{HeldOut, cross_validate};
 use regard::sets::experiment::SetData;
 use regard::sets::predict::SetModel;
-use regard::sets::source::read_bags;
+use regard::sets::source::{Source, read_bags};
 use regard::sets::task::TaskKind;
 use regard::supervised::base::Only;
 use regard::supervised::{CrossValidationOptions, Training, train};
@@ -283,4 +283,49 @@ fn the_length_of_a_training_fits_the_file_unless_it_is_asked_for() {
     };
     assert_eq!(steps(&[]), 18);
     assert_eq!((steps(&["train.max_steps=10"]), steps(&["train.epochs=5"])), (10, 10));
+}
+
+#[test]
+fn sets_on_disk_train_the_same_network() {
+    let folder = tempfile::tempdir().unwrap();
+    for (target, task) in [("class", "classification"), ("size", "regression")] {
+        let path = bags(folder.path(), target, 40);
+        let kind = format!("task.kind={task}");
+        let trained = |on_disk: &str| {
+            let on_disk = format!("data.on_disk={on_disk}");
+            let more = [kind.as_str(), &on_disk, "data.validation_fraction=0.25", "train.shards=2"];
+            let experiment = on_file("sets/bags", &path, target, &more);
+            let out = folder.path().join(format!("{target}-{on_disk}"));
+            let trained = run(&experiment, &out, false, None).unwrap();
+            let notes = Source::of(&experiment).unwrap().0.notes().concat();
+            (fs::read(out.join("model.safetensors")).unwrap(), trained.validation_cost, notes)
+        };
+        let [disk, memory] = ["always", "never"].map(trained);
+        assert!(disk.0 == memory.0 && disk.1 == memory.1, "{task}");
+        assert!(disk.2.contains("40 sets stay on disk") && !memory.2.contains("on disk"), "{}", disk.2);
+    }
+}
+
+#[test]
+fn sets_on_disk_are_refused_where_they_cannot_be_read_by_number() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = bags(folder.path(), "class", 9);
+    let refused = |text: &str| {
+        fs::write(&path, text).unwrap();
+        let more = ["task.kind=classification", "data.on_disk=always"];
+        SetLearner::new(&on_file("sets/bags", &path, "class", &more), &Device::flex()).err().unwrap().to_string()
+    };
+    let scattered = refused("customer,amount,class\na,1,yes\nb,2,no\na,3,yes\n");
+    assert!(scattered.contains("bags.csv:4") && scattered.contains("has `a` again"), "{scattered}");
+    let unnamed = refused("1,a,0.5\n0,b,0.7\n");
+    assert!(unnamed.contains("not read example by example"), "{unnamed}");
+    let wrong = refused("customer,amount,class\na,1,yes\nb,two,no\n");
+    assert!(wrong.contains("amount") || wrong.contains("features"), "{wrong}");
+    // A file that changes under the training ends it with a word.
+    let path = bags(folder.path(), "class", 9);
+    let more = ["task.kind=classification", "data.on_disk=always"];
+    let mut learner = SetLearner::new(&on_file("sets/bags", &path, "class", &more), &Device::flex()).unwrap();
+    learner.learn().unwrap();
+    bags(folder.path(), "class", 8);
+    assert!(learner.learn().unwrap_err().to_string().contains("was changed"));
 }

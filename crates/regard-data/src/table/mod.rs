@@ -2,7 +2,8 @@
 //!
 //! `Rows` reads a table row by row, `Header` finds its columns by name, `values` understands its fields, and `Table` is
 //! a table in memory that can be read several times. Routes, sets, graphs and series are read through them, and all
-//! predictions are written by [`mod@write`]. [`stream`] reads a table that is larger than memory part by part.
+//! predictions are written by [`mod@write`]. [`stream`] reads a table that is larger than memory part by part, [`indexed`] any
+//! examples of one.
 //!
 //! Fields are separated by commas, semicolons or tabs, whichever the header has most of, unless the caller names the
 //! separator. Text in double quotes may hold separators and line breaks. Text is UTF-8, UTF-16 with a byte order mark, or
@@ -11,6 +12,7 @@
 
 mod features;
 mod header;
+pub mod indexed;
 pub(crate) mod json_lines;
 pub mod numbers;
 #[cfg(feature = "parquet")]

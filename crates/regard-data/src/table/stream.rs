@@ -67,6 +67,11 @@ pub struct Part {
 }
 
 impl Part {
+    /// A part of the file at a path.
+    pub(super) fn of(path: &Path, bytes: Vec<u8>, place: Place) -> Self {
+        Self { files: Some(MemoryFiles::part_beside_disk(MemoryFile::part(path, bytes, place))) }
+    }
+
     /// Calls `read` with the part in the place of the file.
     pub fn open<T>(&self, read: impl FnOnce() -> T) -> T {
         match &self.files {
@@ -152,8 +157,7 @@ impl Iterator for Stream<'_> {
                 }
             }
         };
-        let file = MemoryFile::part(self.path, bytes, place);
-        Some(Ok(Part { files: Some(MemoryFiles::part_beside_disk(file)) }))
+        Some(Ok(Part::of(self.path, bytes, place)))
     }
 }
 
@@ -196,13 +200,21 @@ impl Head {
 }
 
 /// A source of records, or the bytes of one that is read at once.
-enum Opened {
+pub(super) enum Opened {
     Records(Box<Records>),
     Other(Vec<u8>),
 }
 
+/// The beginning of an example.
+pub(super) struct Start {
+    /// Bytes of the file before it.
+    pub(super) offset: u64,
+    /// Its first line.
+    pub(super) line: usize,
+}
+
 /// Records of a table below its header, or lines of JSON.
-struct Records {
+pub(super) struct Records {
     source: Box<dyn BufRead>,
     head: Head,
     /// If true, the first part was read.
@@ -214,11 +226,20 @@ struct Records {
     lines: usize,
     rows: usize,
     beginning: Option<Arc<[u8]>>,
+    /// Bytes that were read, without those of the pending record.
+    offset: u64,
+    /// The examples that began since the last part, where they are asked for.
+    starts: Option<Vec<Start>>,
 }
 
 impl Records {
     /// The records of a source. One that ends within `whole_to` bytes, if that is not 0, is read at once.
-    fn open(source: Box<dyn Read>, path: &Path, division: Division<'_>, whole_to: usize) -> io::Result<Opened> {
+    pub(super) fn open(
+        source: Box<dyn Read>,
+        path: &Path,
+        division: Division<'_>,
+        whole_to: usize,
+    ) -> io::Result<Opened> {
         let mut source: Box<dyn BufRead> = Box::new(BufReader::with_capacity(1 << 16, source));
         if source.fill_buf()?.starts_with(GZIP) {
             source = Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(source)));
@@ -231,6 +252,8 @@ impl Records {
             return Ok(Opened::Records(Box::new(Self {
                 source: Box::new(Cursor::new(rest).chain(source)),
                 lines: head.lines,
+                offset: head.bytes.len() as u64,
+                starts: None,
                 head,
                 begun: false,
                 pending: vec![],
@@ -293,8 +316,32 @@ impl Records {
         Ok(())
     }
 
+    /// Everything above the first record.
+    pub(super) fn head(&self) -> &[u8] {
+        &self.head.bytes
+    }
+
+    /// The first rows, once the first part was read.
+    pub(super) fn beginning(&self) -> Option<Arc<[u8]>> {
+        self.beginning.clone()
+    }
+
+    /// Examples are noted where they begin from now on.
+    pub(super) fn note_starts(&mut self) {
+        self.starts = Some(vec![]);
+    }
+
+    /// The examples of the part that was read last, and the bytes before its end.
+    pub(super) fn starts_of_part(&mut self) -> (Vec<Start>, u64) {
+        let Some(starts) = &mut self.starts else { return (vec![], self.offset) };
+        // A record that waits begins the next part.
+        let of_next = if self.pending.is_empty() { starts.len() } else { starts.len().saturating_sub(1) };
+        let next = starts.split_off(of_next);
+        (std::mem::replace(starts, next), self.offset)
+    }
+
     /// The next part with its place; `None` at the end.
-    fn part(&mut self, path: &Path, most: usize) -> Result<Option<(Vec<u8>, Place)>> {
+    pub(super) fn part(&mut self, path: &Path, most: usize) -> Result<Option<(Vec<u8>, Place)>> {
         let place = Place { lines: self.lines - self.head.lines, rows: self.rows, beginning: self.beginning.clone() };
         let is_first = !std::mem::replace(&mut self.begun, true);
         let (mut bytes, above) = (self.head.bytes.clone(), self.head.bytes.len());
@@ -306,8 +353,13 @@ impl Records {
                     break;
                 }
                 // Empty lines belong to the rows above them.
-                if self.begins_group(path)? && bytes.len() > above && bytes.len() >= most && !is_blank(&self.pending) {
-                    break;
+                if self.begins_group(path)? && !is_blank(&self.pending) {
+                    if let Some(starts) = &mut self.starts {
+                        starts.push(Start { offset: self.offset, line: self.lines + 1 });
+                    }
+                    if bytes.len() > above && bytes.len() >= most {
+                        break;
+                    }
                 }
             }
             if bytes.len() + self.pending.len() > LARGEST {
@@ -316,6 +368,7 @@ impl Records {
             }
             self.rows += usize::from(!is_blank(&self.pending));
             self.lines += self.pending_lines;
+            self.offset += self.pending.len() as u64;
             bytes.append(&mut self.pending);
         }
         if self.beginning.is_none() && self.head.separator.is_some() {

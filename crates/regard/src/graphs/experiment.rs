@@ -9,7 +9,7 @@ use super::model::{GraphTransformerConfig, PRESETS};
 use super::task::{GraphTask, LevelName};
 use crate::experiment::{Given, named_preset, under};
 use crate::store::{NetworkConfig, ranges};
-use crate::supervised::{DecimalMark, SupervisedExperiment};
+use crate::supervised::{DecimalMark, OnDisk, SupervisedExperiment};
 use crate::train::{FamilyTraining, Schedule, Select, TrainSettings};
 use crate::{Error, Result};
 
@@ -98,6 +98,11 @@ pub struct GraphData {
     pub targets: Vec<String>,
     /// Decimal mark of the numbers; the other of point and comma may stand between thousands.
     pub decimal: DecimalMark,
+    /// Training graphs that stay on disk and are read batch by batch, with positional encodings computed for each batch:
+    /// `auto` for those of tables of molecules and JSON lines above 1 GiB, `always` or `never`. Scales and base learners
+    /// follow from a part of the graphs then, and validation and test use a part of those held out. Other commands read
+    /// files into memory.
+    pub on_disk: OnDisk,
     /// Column of identifiers; empty to number the rows.
     pub id: String,
     /// Column with the values `train`, `val` and `test`; empty for a random split.
@@ -182,6 +187,7 @@ impl Default for GraphData {
             target: String::new(),
             targets: Vec::new(),
             decimal: DecimalMark::Auto,
+            on_disk: OnDisk::Auto,
             id: String::new(),
             split: String::new(),
             edges: String::new(),

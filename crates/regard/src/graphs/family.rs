@@ -68,7 +68,7 @@ impl Family for Graphs {
     }
 
     fn samples(source: &Source) -> Option<usize> {
-        Some(source.training.graphs.len())
+        Some(source.training_graphs())
     }
 
     fn has_validation(source: &Source) -> bool {
@@ -76,7 +76,8 @@ impl Family for Graphs {
     }
 
     fn warnings(source: &Source) -> Vec<String> {
-        source.examples.warnings()
+        let on_disk = source.on_disk.iter().map(|graphs| graphs.note().to_owned());
+        on_disk.chain(source.examples.warnings()).collect()
     }
 
     fn check(context: &Context<'_, Self>) -> Result<()> {
@@ -84,7 +85,7 @@ impl Family for Graphs {
             let reason = "compares class probabilities, but the task is not classification";
             return Err(Error::config("train.consistency", reason));
         }
-        if context.data.training.graphs.is_empty() {
+        if context.data.training_graphs() == 0 {
             return Err(Error::config("data.path", "has no training graph"));
         }
         Ok(())
@@ -126,24 +127,35 @@ impl Family for Graphs {
         context: &Context<'_, Self>,
         batch: BatchPosition<'_>,
         noise: &mut Pcg64Mcg,
-    ) -> Option<ShardLoss> {
+    ) -> Result<Option<ShardLoss>> {
         let Context { experiment, config, data: source, device } = context;
         let (train, of_graphs) = (&experiment.train, &experiment.train.family);
         let BatchPosition { step, steps_per_epoch, order, shard } = batch;
-        let all = source.training.graphs.iter().copied();
-        let chosen = order.batch_of_epoch(all, train.seed, [step, steps_per_epoch], train.batch_size);
-        let (graphs, share) = ShardLoss::examples(shard, &chosen)?;
+        let position = [step, steps_per_epoch];
+        let chosen = match &source.on_disk {
+            Some(graphs) => order.batch_of_epoch(0..graphs.len(), train.seed, position, train.batch_size),
+            None => {
+                let all = source.training.graphs.iter().copied();
+                order.batch_of_epoch(all, train.seed, position, train.batch_size)
+            }
+        };
+        let Some((graphs, share)) = ShardLoss::examples(shard, &chosen) else { return Ok(None) };
+        let read = source.on_disk.as_ref().map(|all| all.select(config, graphs)).transpose()?;
+        let (examples, split, graphs) = match &read {
+            Some((examples, split)) => (examples, split, split.graphs.as_slice()),
+            None => (&source.examples, &source.training, graphs),
+        };
         let graphs = graphs.repeat(of_graphs.augmented_views);
-        let mut input = source.examples.input(config, &graphs, Some((of_graphs.sign_flip, noise)));
+        let mut input = examples.input(config, &graphs, Some((of_graphs.sign_flip, noise)));
         input.drop_features(of_graphs.feature_dropout, noise);
-        let targets = source.examples.targets(config.level, &source.training, &graphs);
+        let targets = examples.targets(config.level, split, &graphs);
         let answers = network.forward_with_dropout(&input, device, noise);
         let value = loss(answers.clone(), &targets, context.config.task, context.experiment.train.loss_options());
         if of_graphs.consistency == 0.0 {
-            return Some(ShardLoss { value, share });
+            return Ok(Some(ShardLoss { value, share }));
         }
         let between_views = consistency(answers, of_graphs.augmented_views, of_graphs.consistency_temperature);
-        Some(ShardLoss { value: value + between_views.mul_scalar(of_graphs.consistency), share })
+        Ok(Some(ShardLoss { value: value + between_views.mul_scalar(of_graphs.consistency), share }))
     }
 
     fn validation(network: &GraphTransformer, context: &Context<'_, Self>) -> Result<(ValidationMetrics, ())> {

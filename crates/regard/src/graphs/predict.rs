@@ -1,21 +1,18 @@
 //! Predictions for the graphs of a file.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use burn::tensor::Tensor;
 use regard_data as data;
+use regard_data::graphs::Level;
 use regard_data::graphs::formats::predictions::Predicted;
-use regard_data::graphs::{Kinds, Level};
-use regard_data::sets::FeatureNames;
 
 use super::Graphs;
 use super::base::{by_task, of_rows, problem_of, rows_of, views_of};
 use super::examples::{DataSplit, Examples};
 use super::experiment::GraphData;
 use super::measure::{MeasureOptions, in_target_units, measure, predict};
-use super::model::GraphTransformerConfig;
-use super::source::{Source, read_encoded, targets, unlabelled};
+use super::source::{Source, known, read_encoded, targets};
 use super::task::{GraphTask, LevelName};
 use crate::supervised::Model;
 use crate::supervised::base::{BaseModel, ModelMetrics};
@@ -61,27 +58,7 @@ impl GraphModel {
     /// # Errors
     /// Types that training did not have, where it learnt none for rare types; other columns than in training.
     pub fn known_graphs(&self, graphs: data::graphs::Graphs, complete_graph: bool) -> Result<Examples> {
-        let Examples { graphs, positions, .. } = unlabelled(&self.config, graphs);
-        // Positions are those of the edges the data has.
-        let graphs = self.aligned(if complete_graph { graphs.complete() } else { Arc::unwrap_or_clone(graphs) })?;
-        self.config.check_edges(&graphs)?;
-        Ok(Examples { graphs: Arc::new(graphs), positions, targets: None })
-    }
-
-    /// Graphs with types and columns as in training.
-    fn aligned(&self, graphs: data::graphs::Graphs) -> Result<data::graphs::Graphs> {
-        let kinds = |types: &[String], columns: &[String], count: usize| Kinds {
-            types: types.to_vec(),
-            columns: match columns {
-                [] => FeatureNames::Count(count),
-                names => FeatureNames::Named(names.to_vec()),
-            },
-        };
-        let GraphTransformerConfig { data, node_numbers, edge_numbers, .. } = &self.config;
-        let nodes = kinds(&data.node_types, &data.node_columns, *node_numbers);
-        let edges = kinds(&data.edge_types, &data.edge_columns, *edge_numbers);
-        let other = Some(&data.other_node).filter(|name| !name.is_empty());
-        Ok(graphs.align(&nodes, &edges, other.map(String::as_str))?.filled([&data.node_mean, &data.edge_mean]))
+        known(&self.config, graphs, complete_graph)
     }
 
     /// The prediction for every graph, or for every node.

@@ -181,13 +181,13 @@ impl Family for TimeSeries {
         context: &Context<'_, Self>,
         batch: BatchPosition<'_>,
         noise: &mut Pcg64Mcg,
-    ) -> Option<ShardLoss> {
+    ) -> Result<Option<ShardLoss>> {
         let Context { experiment, config, data, device } = context;
         let train = &experiment.train;
         let BatchPosition { step, steps_per_epoch, order, shard } = batch;
         let samples = 0..Self::samples(data).unwrap_or(0);
         let batch = order.batch_of_epoch(samples, train.seed, [step, steps_per_epoch], train.batch_size);
-        let (chosen, share) = ShardLoss::examples(shard, &batch)?;
+        let Some((chosen, share)) = ShardLoss::examples(shard, &batch) else { return Ok(None) };
         let value = match data {
             TrainingData::Windows(source) => {
                 let series = train.family.windows_batch_size / batch.len().max(1);
@@ -205,7 +205,7 @@ impl Family for TimeSeries {
                 cross_entropy(scores.reshape([classes.len(), config.classes]), &classes, train.class_weights)
             }
         };
-        Some(ShardLoss { value, share })
+        Ok(Some(ShardLoss { value, share }))
     }
 
     fn adjusted(network: &PatchTst, context: &Context<'_, Self>) -> Result<Option<(PatchTst, Measure)>> {

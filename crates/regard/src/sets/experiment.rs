@@ -8,7 +8,7 @@ use super::model::{Decoding, PRESETS, PoolingKind, SetTransformerConfig};
 use super::task::TaskKind;
 use crate::experiment::{Given, named_preset, under};
 use crate::store::{NetworkConfig, ranges};
-use crate::supervised::{DecimalMark, SupervisedExperiment};
+use crate::supervised::{DecimalMark, OnDisk, SupervisedExperiment};
 use crate::train::{FamilyTraining, TrainSettings};
 use crate::{Error, Result};
 
@@ -74,6 +74,10 @@ pub struct SetData {
     pub features: Vec<String>,
     /// Decimal mark of the numbers; the other of point and comma may stand between thousands.
     pub decimal: DecimalMark,
+    /// Training sets that stay on disk and are read batch by batch: `auto` for those of files above 1 GiB, `always` or
+    /// `never`. Tables are sorted by `group_by` then; scales and base learners follow from a part of the sets, and
+    /// validation uses a part of those held out. Other commands read files into memory.
+    pub on_disk: OnDisk,
     /// If true, features are standardised to mean 0 and standard deviation 1, fitted on the training sets.
     pub standardise: bool,
     /// Fraction of the sets of a file held out for validation.
@@ -118,6 +122,7 @@ impl Default for SetData {
             item_target: String::new(),
             features: Vec::new(),
             decimal: DecimalMark::Auto,
+            on_disk: OnDisk::Auto,
             standardise: true,
             validation_fraction: 0.2,
         }

@@ -108,7 +108,7 @@ impl Family for Sets {
         if !context.experiment.eval.blend {
             return Ok(None);
         }
-        let examples = base::examples(context.config, training, held_out)?;
+        let examples = base::examples(context.config, training.in_memory(), held_out)?;
         examples.map(|examples| BaseLearners::fit(examples, options)).transpose()
     }
 
@@ -134,13 +134,14 @@ impl Family for Sets {
         context: &Context<'_, Self>,
         batch: BatchPosition<'_>,
         noise: &mut Pcg64Mcg,
-    ) -> Option<ShardLoss> {
+    ) -> Result<Option<ShardLoss>> {
         let (train, shard) = (&context.experiment.train, batch.shard);
-        let (examples, share) =
-            context.data.source.batch(batch.order, train.seed, [batch.step, train.batch_size as u64], shard)?;
+        let position = [batch.step, train.batch_size as u64];
+        let found = context.data.source.batch(context.config, batch.order, train.seed, position, shard)?;
+        let Some((examples, share)) = found else { return Ok(None) };
         let batch = examples.batch(context.device);
         let answers = network.forward_with_dropout(batch.sets.clone(), noise);
-        Some(ShardLoss { value: loss(answers, &batch, context.config, train.loss_options()), share })
+        Ok(Some(ShardLoss { value: loss(answers, &batch, context.config, train.loss_options()), share }))
     }
 
     fn validation(network: &SetTransformer, context: &Context<'_, Self>) -> Result<(ValidationMetrics, ())> {

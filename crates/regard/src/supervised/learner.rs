@@ -254,8 +254,8 @@ impl<F: Family> Learner<F> {
     /// One step of the optimiser on the next batch: loss, norm of the gradient and learning rate.
     ///
     /// # Errors
-    /// [`Error::Diverged`] for a loss or a gradient that is not finite; the learner is then as it was before the
-    /// step.
+    /// [`Error::Diverged`] for a loss or a gradient that is not finite, and those of reading examples from the disk; the
+    /// learner is then as it was before the step.
     pub fn learn(&mut self) -> Result<Measures> {
         let (step, steps_per_epoch, epochs) = (self.counters.step, self.epoch_length(), self.epochs());
         self.freeze(step / steps_per_epoch);
@@ -276,7 +276,7 @@ impl<F: Family> Learner<F> {
         self.trainee.set_beta(rate.beta);
         let (value, norm) = match shards.is_one() {
             true => {
-                let Some(found) = loss(&self.trainee.model, Shard::WHOLE) else {
+                let Some(found) = loss(&self.trainee.model, Shard::WHOLE)? else {
                     return Err(Error::config("data", "has no training examples"));
                 };
                 self.trainee.learn(step, rate.rate, found.value)?
@@ -286,7 +286,7 @@ impl<F: Family> Learner<F> {
                 let (mut sums, mut losses) = (ShardSums::new(), vec![]);
                 for shard in shards.mine() {
                     let (found, running) = isolated(network, |network| loss(network, shard));
-                    let Some(ShardLoss { value, share }) = found else {
+                    let Some(ShardLoss { value, share }) = found? else {
                         sums.add_empty(network);
                         losses.push(vec![0.0]);
                         continue;

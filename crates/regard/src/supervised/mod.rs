@@ -10,6 +10,7 @@ mod experiment;
 pub mod intervals;
 mod learner;
 mod model;
+pub(crate) mod on_disk;
 
 use std::fmt::Debug;
 
@@ -35,6 +36,7 @@ pub use experiment::SupervisedExperiment;
 use intervals::TaskErrors;
 pub use learner::{Learner, train, train_on};
 pub use model::Model;
+pub use on_disk::OnDisk;
 
 /// A section of an experiment.
 pub trait SettingsSection: Clone + Debug + PartialEq + Serialize + DeserializeOwned + JsonSchema {}
@@ -201,12 +203,15 @@ pub trait Family: Clone + Debug + PartialEq + Sized + 'static {
     }
     /// The training loss of a shard of a step's batch; `noise` decides everything random in it. `None` for a shard
     /// without examples.
+    ///
+    /// # Errors
+    /// Those of reading examples that stay on disk.
     fn loss(
         network: &Self::Network,
         context: &Context<'_, Self>,
         batch: BatchPosition<'_>,
         noise: &mut Pcg64Mcg,
-    ) -> Option<ShardLoss>;
+    ) -> Result<Option<ShardLoss>>;
     /// The network as it is validated and kept, where that is not the network of the last step; with a number for
     /// the metrics.
     ///

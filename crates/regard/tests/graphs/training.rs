@@ -102,3 +102,24 @@ fn a_plateau_ends_a_training() {
     let trained = run(&experiment, &folder.path().join("run"), false, None).unwrap();
     assert!(trained.ended == Ended::Complete && trained.steps < 500 * 4, "{trained:?}");
 }
+
+#[test]
+fn graphs_on_disk_train_the_same_network() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = molecules(folder.path(), 60);
+    // A molecule that cannot be read stands between the others.
+    let text = fs::read_to_string(&path).unwrap().replacen("\nm7,", "\nbad,C1,2,0\nm7,", 1);
+    fs::write(&path, text).unwrap();
+    for target in ["length", "oxygen"] {
+        let target = format!("data.targets=[\"{target}\"]");
+        let trained = |on_disk: &str| {
+            let on_disk = format!("data.on_disk={on_disk}");
+            let more = [target.as_str(), &on_disk, "data.skip_bad=true", "train.shards=2", "model.dropout=0.2"];
+            let out = folder.path().join(format!("{target}-{on_disk}"));
+            let experiment = on_molecules(&path, &more);
+            let trained = run(&experiment, &out, false, None).unwrap();
+            (fs::read(out.join("model.safetensors")).unwrap(), trained.validation_cost)
+        };
+        assert!(trained("always") == trained("never"), "{target}");
+    }
+}

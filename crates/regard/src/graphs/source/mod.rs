@@ -1,22 +1,25 @@
 //! The graphs of an experiment, and their split into training, validation and test.
 
+mod on_disk;
 mod prepared;
 mod splits;
 
 use std::path::Path;
 use std::sync::Arc;
 
-use regard_data::graphs::Graphs;
 use regard_data::graphs::formats::{self, ReadOptions};
 use regard_data::graphs::generate::{PatternSizes, cluster, csl, pattern};
 use regard_data::graphs::molecules::Rule;
 use regard_data::graphs::positions::{Encoding, Nulls, Positions};
+use regard_data::graphs::{Graphs, Kinds};
+use regard_data::sets::FeatureNames;
 
 use super::examples::{DataSplit, Examples};
 use super::experiment::{AtomRule, GraphData, GraphExperiment, SourceKind};
 use super::model::{GraphTransformerConfig, PositionKind};
 use super::task::GraphTask;
 use crate::Result;
+use on_disk::GraphsOnDisk;
 use prepared::position_scales;
 pub(crate) use prepared::targets;
 pub(crate) use splits::{DataSplits, fold, folds, scaffold_folds};
@@ -24,7 +27,7 @@ pub(crate) use splits::{DataSplits, fold, folds, scaffold_folds};
 /// The graphs of an experiment and their split.
 #[derive(Debug)]
 pub struct Source {
-    /// All graphs.
+    /// All graphs, or as many of those on disk as there is room for.
     pub examples: Examples,
     /// The training split.
     pub training: DataSplit,
@@ -32,6 +35,9 @@ pub struct Source {
     pub validation: DataSplit,
     /// The test split.
     pub test: DataSplit,
+    /// All graphs to train on, where they stay on disk.
+    #[allow(private_interfaces)]
+    pub on_disk: Option<GraphsOnDisk>,
 }
 
 impl Source {
@@ -40,8 +46,17 @@ impl Source {
     /// # Errors
     /// Those of reading a file; [`Error::Config`](crate::Error::Config) for data that the task does not fit.
     pub fn of(experiment: &GraphExperiment) -> Result<(Self, GraphTransformerConfig)> {
-        let graphs = graphs_of(experiment)?;
-        Self::of_graphs(experiment, graphs)
+        let GraphData { source, path, on_disk, .. } = &experiment.data;
+        let path = Path::new(path);
+        if *source == SourceKind::File && on_disk.keeps(path) {
+            return GraphsOnDisk::source(experiment, path);
+        }
+        Self::of_graphs(experiment, graphs_of(experiment)?)
+    }
+
+    /// Number of graphs to train on.
+    pub fn training_graphs(&self) -> usize {
+        self.on_disk.as_ref().map_or(self.training.graphs.len(), GraphsOnDisk::len)
     }
 
     /// The same for graphs that are known.
@@ -111,7 +126,8 @@ impl Placed {
         }
         config.check_edges(&graphs)?;
         let targets = Some(prepared::targets(&config, &graphs)?);
-        Ok((Source { examples: Examples { graphs, positions, targets }, training, validation, test }, config))
+        let examples = Examples { graphs, positions, targets };
+        Ok((Source { examples, training, validation, test, on_disk: None }, config))
     }
 }
 
@@ -172,6 +188,30 @@ pub fn read_encoded(
 pub fn unlabelled(config: &GraphTransformerConfig, graphs: Graphs) -> Examples {
     let positions = Positions::compute(&graphs, &encoding(config), &|_, _| ());
     Examples { graphs: Arc::new(graphs), positions: Arc::new(positions), targets: None }
+}
+
+/// Graphs with types and columns as in training, without targets; `complete` for an edge between all nodes.
+///
+/// # Errors
+/// Types that training did not have, where it learnt none for rare types; other columns than in training.
+pub(crate) fn known(config: &GraphTransformerConfig, graphs: Graphs, complete: bool) -> Result<Examples> {
+    let Examples { graphs, positions, .. } = unlabelled(config, graphs);
+    // Positions are those of the edges the data has.
+    let graphs = if complete { graphs.complete() } else { Arc::unwrap_or_clone(graphs) };
+    let kinds = |types: &[String], columns: &[String], count: usize| Kinds {
+        types: types.to_vec(),
+        columns: match columns {
+            [] => FeatureNames::Count(count),
+            names => FeatureNames::Named(names.to_vec()),
+        },
+    };
+    let GraphTransformerConfig { data, node_numbers, edge_numbers, .. } = config;
+    let nodes = kinds(&data.node_types, &data.node_columns, *node_numbers);
+    let edges = kinds(&data.edge_types, &data.edge_columns, *edge_numbers);
+    let other = Some(&data.other_node).filter(|name| !name.is_empty());
+    let graphs = graphs.align(&nodes, &edges, other.map(String::as_str))?.filled([&data.node_mean, &data.edge_mean]);
+    config.check_edges(&graphs)?;
+    Ok(Examples { graphs: Arc::new(graphs), positions, targets: None })
 }
 
 /// The positional encoding of a network.

@@ -28,7 +28,7 @@ pub(super) fn task(experiment: &GraphExperiment, graphs: &Graphs) -> GraphTask {
 }
 
 /// If true, targets are words, or 0 and 1 alone.
-fn only_classes(values: &Values) -> bool {
+pub(super) fn only_classes(values: &Values) -> bool {
     match values {
         Values::Words(_) => true,
         Values::Numbers(numbers) => numbers.iter().flatten().all(|&number| number == 0.0 || number == 1.0),

@@ -20,9 +20,13 @@ pub(super) fn splits(experiment: &GraphExperiment, graphs: &Graphs, task: GraphT
         let places = [Part::Training, Part::Validation, Part::Test].map(|part| parts.places(part));
         return Ok(places.map(|places| split(graphs, parts.level, places)));
     }
-    let GraphData { validation_fraction: held_out, test_fraction: tested, seed, .. } = experiment.data;
     let level = cut_level(graphs);
-    let classes = strata(graphs, level, task)?;
+    Ok(cut(&experiment.data, &strata(graphs, level, task)?)?.map(|places| split(graphs, level, places)))
+}
+
+/// Places of the training, validation and test split of a random one, stratified by class.
+pub(super) fn cut(data: &GraphData, classes: &[usize]) -> Result<[Vec<usize>; 3]> {
+    let GraphData { validation_fraction: held_out, test_fraction: tested, seed, .. } = *data;
     let cut = |of: &[usize], share: f64, seed: u64| -> Result<[Vec<usize>; 2]> {
         if share == 0.0 {
             return Ok([of.to_vec(), vec![]]);
@@ -33,7 +37,7 @@ pub(super) fn splits(experiment: &GraphExperiment, graphs: &Graphs, task: GraphT
     let all: Vec<usize> = (0..classes.len()).collect();
     let [rest, test] = cut(&all, tested, seed)?;
     let [training, validation] = cut(&rest, (held_out / (1.0 - tested)).min(1.0), seed.wrapping_add(1))?;
-    Ok([training, validation, test].map(|places| split(graphs, level, places)))
+    Ok([training, validation, test])
 }
 
 /// The level at which data without a split of its own are cut: nodes of a single graph, else graphs. Nodes of several

@@ -68,6 +68,21 @@ pub(crate) fn strata(bags: &Bags, kind: TaskKind) -> Vec<usize> {
 /// # Errors
 /// [`Error::Config`] for a file without the targets of the task.
 pub fn prepared(experiment: &SetExperiment, bags: &Bags, training: &[usize]) -> Result<Prepared> {
+    let classes = match experiment.task.kind {
+        TaskKind::Classification => labels(bags)?.classes().names,
+        _ => vec![],
+    };
+    let config = settings(experiment, bags, training, classes)?;
+    Ok(Prepared { examples: labelled(&config, bags)?, config })
+}
+
+/// The network's settings with what is learnt on the sets at `training`; classes are known.
+pub(super) fn settings(
+    experiment: &SetExperiment,
+    bags: &Bags,
+    training: &[usize],
+    classes: Vec<String>,
+) -> Result<SetTransformerConfig> {
     let kind = experiment.task.kind;
     let mut data = DataPreparation { features: names(bags), ..DataPreparation::default() };
     if experiment.data.standardise {
@@ -77,8 +92,8 @@ pub fn prepared(experiment: &SetExperiment, bags: &Bags, training: &[usize]) -> 
     let mut outputs = 1;
     match kind {
         TaskKind::Classification => {
-            data.classes = labels(bags)?.classes().names;
-            outputs = data.classes.len();
+            outputs = classes.len();
+            data.classes = classes;
         }
         TaskKind::Regression => {
             let numbers: Vec<f64> = training
@@ -102,9 +117,12 @@ pub fn prepared(experiment: &SetExperiment, bags: &Bags, training: &[usize]) -> 
         }
         TaskKind::Counting | TaskKind::Ranking => {}
     }
-    let config = SetTransformerConfig { inputs: bags.width(), outputs, data, ..experiment.model.clone() };
-    let targets = targets(&config, bags)?;
-    Ok(Prepared { examples: Examples { targets, ..features(&config, bags)? }, config })
+    Ok(SetTransformerConfig { inputs: bags.width(), outputs, data, ..experiment.model.clone() })
+}
+
+/// The sets of a file as a network takes them, with their targets.
+pub(super) fn labelled(config: &SetTransformerConfig, bags: &Bags) -> Result<Examples> {
+    Ok(Examples { targets: targets(config, bags)?, ..features(config, bags)? })
 }
 
 /// The sets of a file as a network takes them, without what is right.
@@ -154,7 +172,7 @@ pub(crate) fn targets(config: &SetTransformerConfig, bags: &Bags) -> Result<Targ
 /// The largest grade of relevance: sums of the gains 2^grade - 1 of a set are numbers of single precision.
 const MOST_RELEVANT: f64 = 64.0;
 
-fn labels(bags: &Bags) -> Result<&Labels> {
+pub(super) fn labels(bags: &Bags) -> Result<&Labels> {
     let missing = || Error::config("data.target", "gives no column, and the file contains no labels");
     bags.labels().ok_or_else(missing)
 }

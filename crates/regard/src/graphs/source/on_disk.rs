@@ -1,0 +1,159 @@
+//! Graphs of a file that is larger than memory.
+
+use std::path::Path;
+
+use regard_data::graphs::{Graphs, Kinds, Level, Part};
+use regard_data::table::indexed::{IndexedFile, Thinned};
+use regard_data::table::stream::Division;
+
+use super::prepared::{only_classes, targets};
+use super::splits::{DataSplits, cut};
+use super::{Placed, Source, known, read_encoded, read_graphs};
+use crate::graphs::examples::{DataSplit, Examples};
+use crate::graphs::experiment::{GraphData, GraphExperiment, TaskChoice};
+use crate::graphs::model::GraphTransformerConfig;
+use crate::supervised::on_disk::{ClassesMet, in_memory, note};
+use crate::{Error, Result};
+
+/// Graphs to train on that stay on disk.
+#[derive(Debug)]
+pub(crate) struct GraphsOnDisk {
+    file: IndexedFile,
+    data: GraphData,
+    /// Those of the file to train on.
+    places: Vec<usize>,
+    note: String,
+}
+
+/// What is learnt of the graphs of a file while its parts are read.
+#[derive(Default)]
+struct Met {
+    /// The types of nodes and of edges.
+    kinds: Option<[Kinds; 2]>,
+    /// The part of each graph, where the file tells it.
+    parts: Option<Thinned<Part>>,
+    classes: ClassesMet,
+    /// If true, some target is not a class.
+    has_numbers: bool,
+}
+
+impl Met {
+    /// Adds the graphs of a part of a file.
+    fn add(&mut self, graphs: &Graphs) -> Result<()> {
+        let found = [graphs.node_features().kinds(), graphs.edge_features().kinds()];
+        match &mut self.kinds {
+            None => self.kinds = Some(found.map(Clone::clone)),
+            Some(known) => known.iter_mut().zip(found).for_each(|(known, found)| {
+                let new: Vec<String> = found.types.iter().filter(|name| !known.types.contains(name)).cloned().collect();
+                known.types.extend(new);
+            }),
+        }
+        match graphs.parts() {
+            Some(parts) if parts.level == Level::Graph => {
+                let known = self.parts.get_or_insert_default();
+                parts.of.iter().for_each(|part| known.push(*part));
+            }
+            Some(_) => {
+                let reason = "keeps graphs on disk, but the file splits the nodes of a graph";
+                return Err(Error::config("data.on_disk", reason));
+            }
+            None => {}
+        }
+        if let Some(targets) = graphs.targets() {
+            self.has_numbers |= !only_classes(targets.values());
+            if targets.level() == Level::Graph && targets.tasks().len() == 1 {
+                let found = targets.classes(0)?;
+                self.classes.add(&found.names, found.of.iter().map(|class| class.unwrap_or(0)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Training, validation and test among `count` graphs.
+    fn splits(&mut self, experiment: &GraphExperiment, count: usize) -> Result<[Vec<usize>; 3]> {
+        if let Some(parts) = self.parts.take().map(Thinned::into_kept) {
+            if parts.len() != count {
+                let reason = "is the column of the split, which some graphs of the file do not have";
+                return Err(Error::config("data.split", reason));
+            }
+            let places = |part: Part| (0..count).filter(|&graph| parts[graph] == part).collect();
+            return Ok([Part::Training, Part::Validation, Part::Test].map(places));
+        }
+        let (_, strata) = std::mem::take(&mut self.classes).sorted();
+        let are_classes = match experiment.task.kind {
+            TaskChoice::Classification => true,
+            TaskChoice::Data => !self.has_numbers,
+            TaskChoice::Regression | TaskChoice::Labels => false,
+        };
+        let strata = if are_classes && strata.len() == count { strata } else { vec![0; count] };
+        cut(&experiment.data, &strata)
+    }
+}
+
+impl GraphsOnDisk {
+    /// Number of graphs.
+    pub(crate) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// A sentence on how many there are, and what is learnt of which.
+    pub(crate) fn note(&self) -> &str {
+        &self.note
+    }
+
+    /// Some of the graphs, read from the disk, and all of them as a split.
+    ///
+    /// # Errors
+    /// Those of reading the file; types of nodes or edges that were not there in the first pass.
+    pub(crate) fn select(&self, config: &GraphTransformerConfig, chosen: &[usize]) -> Result<(Examples, DataSplit)> {
+        let chosen: Vec<usize> = chosen.iter().map(|&at| self.places[at]).collect();
+        let (part, places) = self.file.read(&chosen)?;
+        let path = self.file.path();
+        let graphs = part.open(|| read_encoded(path, &self.data, true, Some(config)))?;
+        let examples = known(config, graphs.select(&places), self.data.complete_graph)?;
+        let targets = Some(targets(config, &examples.graphs)?);
+        let split = DataSplit { graphs: (0..chosen.len()).collect(), nodes: None };
+        Ok((Examples { targets, ..examples }, split))
+    }
+
+    /// The source of an experiment whose graphs stay on disk, and the network's settings with what follows from the data.
+    pub(super) fn source(experiment: &GraphExperiment, path: &Path) -> Result<(Source, GraphTransformerConfig)> {
+        let data = &experiment.data;
+        let division = match data.smiles.as_str() {
+            "" => Division::Lines,
+            column => Division::Rows(column),
+        };
+        let (mut met, mut notes) = (Met::default(), vec![]);
+        let file = IndexedFile::open(path, division, |part, lines| {
+            let graphs = part.open(|| read_graphs(path, data, true))?;
+            met.add(&graphs)?;
+            if notes.is_empty() {
+                notes = graphs.notes().to_vec();
+            }
+            if graphs.skipped().is_empty() {
+                return Ok(None);
+            }
+            let stays = |line: &usize| graphs.skipped().binary_search_by_key(line, |row| row.line).is_err();
+            Ok::<_, Error>(Some((0..lines.len()).filter(|&at| stays(&lines[at])).collect()))
+        })?;
+        let [training, validation, test] = met.splits(experiment, file.len())?;
+        let here = [&training, &validation, &test].map(|places| in_memory(&file, places));
+        let held_out = [here[1].len() + here[2].len(), validation.len() + test.len()];
+        let note = note(&file, "graphs", [here[0].len(), training.len()], held_out);
+        let (part, places) = file.read(&here.concat())?;
+        let graphs = part.open(|| read_graphs(path, data, true))?.select(&places);
+        let graphs = match &met.kinds {
+            Some([nodes, edges]) => graphs.align(nodes, edges, None)?,
+            None => graphs,
+        };
+        let mut begin = 0;
+        let splits: DataSplits = here.map(|places| {
+            let graphs = (begin..begin + places.len()).collect();
+            begin += places.len();
+            DataSplit { graphs, nodes: None }
+        });
+        let (source, config) = Placed::of_graphs(experiment, graphs)?.source(experiment, splits)?;
+        let on_disk = Some(Self { file, data: data.clone(), places: training, note });
+        Ok((Source { on_disk, ..source }, config))
+    }
+}

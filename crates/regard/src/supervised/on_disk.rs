@@ -1,0 +1,124 @@
+//! Examples that stay on disk while a network is trained on them.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use regard_data::labels::Labels;
+use regard_data::table::indexed::{IndexedFile, Thinned};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Whether the training examples of a file stay on disk and are read batch by batch.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum OnDisk {
+    /// Those of plain files above 1 GiB.
+    #[default]
+    Auto,
+    /// Those of every file.
+    Always,
+    /// None: the file is read into memory.
+    Never,
+}
+
+/// The largest file that is read into memory unasked.
+const LARGEST: u64 = 1 << 30;
+/// The bytes of the examples that are in memory beside those on disk, and their number: as many to learn scales and base
+/// learners from, and as many to validate on.
+const IN_MEMORY: (f64, usize) = ((64 << 20) as f64, 50_000);
+
+impl OnDisk {
+    /// If true, the examples of this file stay on disk.
+    pub(crate) fn keeps(self, path: &Path) -> bool {
+        let is_packed = || path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"));
+        match self {
+            Self::Auto => path.metadata().is_ok_and(|meta| meta.is_file() && meta.len() > LARGEST) && !is_packed(),
+            Self::Always => true,
+            Self::Never => false,
+        }
+    }
+}
+
+/// Examples at `places` that are read into memory: all where there are few, else evenly spread ones.
+pub(crate) fn in_memory(file: &IndexedFile, places: &[usize]) -> Vec<usize> {
+    let most = ((IN_MEMORY.0 / file.mean_size()) as usize).clamp(1, IN_MEMORY.1);
+    places.iter().copied().step_by(places.len().div_ceil(most).max(1)).collect()
+}
+
+/// The classes of examples that are met part by part.
+#[derive(Default)]
+pub(crate) struct ClassesMet {
+    places: HashMap<String, u32>,
+    names: Vec<String>,
+    /// The class of each example, an index of `names`.
+    of: Thinned<u32>,
+}
+
+impl ClassesMet {
+    /// Adds examples of these classes, `of` as indices of `names`.
+    pub(crate) fn add(&mut self, names: &[String], of: impl Iterator<Item = usize>) {
+        let met = |name: &String| {
+            *self.places.entry(name.clone()).or_insert_with(|| {
+                self.names.push(name.clone());
+                (self.names.len() - 1) as u32
+            })
+        };
+        let met: Vec<u32> = names.iter().map(met).collect();
+        of.for_each(|class| self.of.push(met[class]));
+    }
+
+    /// The names in the order that all examples together give them, and the class of each example.
+    pub(crate) fn sorted(self) -> (Vec<String>, Vec<usize>) {
+        let sorted = Labels::of_texts(self.names).classes();
+        (sorted.names, self.of.into_kept().into_iter().map(|class| sorted.of[class as usize]).collect())
+    }
+}
+
+/// A sentence on the examples of a file that stay on disk, `what` in the plural: how many are in memory of those to train
+/// on and of those held out, `[in memory, all]`.
+pub(crate) fn note(file: &IndexedFile, what: &str, training: [usize; 2], held_out: [usize; 2]) -> String {
+    let of = |[some, all]: [usize; 2]| if some == all { format!("all {all}") } else { format!("{some} of {all}") };
+    let every = match file.all() > file.len() {
+        true => format!(", {} of them evenly spread over the file,", file.len()),
+        false => String::new(),
+    };
+    format!(
+        "{} {what}{every} stay on disk ({:.2} GiB) and are read batch by batch; scales and base learners follow from {} to train \
+         on, validation from {} held out (`data.on_disk`)",
+        file.all(),
+        file.size() as f64 / f64::from(1 << 30),
+        of(training),
+        of(held_out)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_of_parts_are_ordered_as_those_of_the_whole() {
+        let mut met = ClassesMet::default();
+        let texts = |texts: &[&str]| Labels::of_texts(texts.iter().map(|text| (*text).to_owned()).collect()).classes();
+        for part in [&["10", "9", "10"][..], &["2", "9"]] {
+            let classes = texts(part);
+            met.add(&classes.names, classes.of.iter().copied());
+        }
+        let whole = texts(&["10", "9", "10", "2", "9"]);
+        assert_eq!(met.sorted(), (whole.names, whole.of));
+    }
+
+    #[test]
+    fn large_plain_files_stay_on_disk_unless_said_otherwise() {
+        let folder = tempfile::tempdir().unwrap();
+        let sparse = |name: &str, size: u64| {
+            let path = folder.path().join(name);
+            std::fs::File::create(&path).unwrap().set_len(size).unwrap();
+            path
+        };
+        let (small, large) = (sparse("a.csv", LARGEST), sparse("b.csv", LARGEST + 1));
+        let packed = sparse("b.csv.gz", LARGEST + 1);
+        assert_eq!([&small, &large, &packed].map(|path| OnDisk::Auto.keeps(path)), [false, true, false]);
+        assert!(OnDisk::Always.keeps(&small) && !OnDisk::Never.keeps(&large));
+    }
+}
