@@ -8,7 +8,7 @@ use regard_data::table::indexed::{IndexedFile, Thinned};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Whether the training examples of a file stay on disk and are read batch by batch.
+/// The examples that stay on disk while a network is trained on them, and are read batch by batch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OnDisk {

@@ -25,7 +25,7 @@ pub(crate) struct GraphsOnDisk {
     note: String,
 }
 
-/// What is learnt of the graphs of a file while its parts are read.
+/// Kinds, parts and classes of the graphs of a file, collected while its parts are read.
 #[derive(Default)]
 struct Met {
     /// The types of nodes and of edges.
