@@ -28,6 +28,8 @@ pub(crate) struct Place {
     pub(crate) rows: usize,
     /// The first rows of the whole file, by which marks and columns are known in every part.
     pub(crate) beginning: Option<Arc<[u8]>>,
+    /// If true, the part of a Parquet file is text as CSV.
+    pub(crate) is_csv: bool,
 }
 
 impl MemoryFile {

@@ -1,9 +1,10 @@
 //! Tables in Parquet files: read as the text that the readers of CSV take, and written.
 
 use std::any::Any;
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -11,8 +12,9 @@ use parquet::basic::{LogicalType, Repetition, TimeUnit, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, FloatType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::record::reader::RowIter;
 use parquet::record::{Field, Row};
 use parquet::schema::types::{BasicTypeInfo, Type};
 
@@ -28,28 +30,96 @@ use crate::{Error, Result};
 /// damaged, or has columns of lists or structures.
 pub(super) fn as_csv(path: &Path) -> Result<String> {
     let bytes = Bytes::from(crate::file::read_bytes(path)?);
-    // The library takes some damaged files for impossible and panics.
-    let read = catch_unwind(AssertUnwindSafe(|| table(bytes, path)));
+    let mut lines = unwound(path, || CsvLines::of(bytes, path))?;
+    let mut text = String::new();
+    unwound(path, || {
+        while lines.append(&mut text)? {}
+        Ok(())
+    })?;
+    Ok(text)
+}
+
+/// The table of a Parquet file on disk as a source of the text of [`as_csv`], read row by row.
+///
+/// # Errors
+/// As there.
+pub(super) fn csv_of(path: &Path) -> Result<Box<dyn Read>> {
+    let file = File::open(path).map_err(|source| Error::io(path, source))?;
+    let lines = unwound(path, || CsvLines::of(file, path))?;
+    Ok(Box::new(CsvText { lines, text: String::new(), at: 0 }))
+}
+
+/// Calls a reader that takes some damaged files for impossible and panics.
+fn unwound<T>(path: &Path, read: impl FnOnce() -> Result<T>) -> Result<T> {
+    let read = catch_unwind(AssertUnwindSafe(read));
     read.unwrap_or_else(|reason| Err(Error::parse(path, 0, format!("cannot be read: {}", said(reason.as_ref())))))
 }
 
-fn table(file: Bytes, path: &Path) -> Result<String> {
-    let broken = |error: parquet::errors::ParquetError| Error::parse(path, 0, format!("is not a table: {error}"));
-    let reader = SerializedFileReader::new(file).map_err(broken)?;
-    let fields = reader.metadata().file_metadata().schema().get_fields();
-    if let Some(nested) = fields.iter().find(|field| !field.is_primitive()) {
-        let reason = "holds lists or structures, expected single values";
-        return Err(Error::parse(path, 1, reason).in_field(nested.name()));
+/// The lines of a table as CSV, its header first.
+struct CsvLines {
+    path: PathBuf,
+    header: Option<String>,
+    nanoseconds: Vec<bool>,
+    rows: RowIter<'static>,
+    /// The line of the next row.
+    line: usize,
+}
+
+/// The text of the lines.
+struct CsvText {
+    lines: CsvLines,
+    /// Lines of which `at` bytes were given out.
+    text: String,
+    at: usize,
+}
+
+impl Read for CsvText {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.at == self.text.len() {
+            (self.at, self.text) = (0, std::mem::take(&mut self.text));
+            self.text.clear();
+            let (path, lines, text) = (self.lines.path.clone(), &mut self.lines, &mut self.text);
+            let more = unwound(&path, || lines.append(text));
+            more.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
+        }
+        let count = buffer.len().min(self.text.len() - self.at);
+        buffer[..count].copy_from_slice(&self.text.as_bytes()[self.at..self.at + count]);
+        self.at += count;
+        Ok(count)
     }
-    let names: Vec<String> = fields.iter().map(|field| quoted(field.name())).collect();
-    let nanoseconds: Vec<bool> = fields.iter().map(|field| counts_nanoseconds(field.get_basic_info())).collect();
-    let mut text = names.join(",") + "\n";
-    for (at, row) in reader.get_row_iter(None).map_err(broken)?.enumerate() {
-        let row = row.map_err(|error| Error::parse(path, at + 2, format!("cannot be read: {error}")))?;
-        text.push_str(&line(&row, &nanoseconds));
+}
+
+impl CsvLines {
+    fn of<R: ChunkReader + 'static>(file: R, path: &Path) -> Result<Self> {
+        let broken = |error: ParquetError| Error::parse(path, 0, format!("is not a table: {error}"));
+        let reader = SerializedFileReader::new(file).map_err(broken)?;
+        let fields = reader.metadata().file_metadata().schema().get_fields();
+        if let Some(nested) = fields.iter().find(|field| !field.is_primitive()) {
+            let reason = "holds lists or structures, expected single values";
+            return Err(Error::parse(path, 1, reason).in_field(nested.name()));
+        }
+        let names: Vec<String> = fields.iter().map(|field| quoted(field.name())).collect();
+        let nanoseconds = fields.iter().map(|field| counts_nanoseconds(field.get_basic_info())).collect();
+        let rows = RowIter::from_file_into(Box::new(reader));
+        Ok(Self { path: path.to_path_buf(), header: Some(names.join(",")), nanoseconds, rows, line: 2 })
+    }
+
+    /// Appends the next line to a text; `false` at the end.
+    fn append(&mut self, text: &mut String) -> Result<bool> {
+        let line = match self.header.take() {
+            Some(header) => header,
+            None => {
+                let Some(row) = self.rows.next() else { return Ok(false) };
+                let broken = |error| Error::parse(&self.path, self.line, format!("cannot be read: {error}"));
+                let row = row.map_err(broken)?;
+                self.line += 1;
+                line(&row, &self.nanoseconds)
+            }
+        };
+        text.push_str(&line);
         text.push('\n');
+        Ok(true)
     }
-    Ok(text)
 }
 
 /// If true, a column of integers holds times, which the library knows as such only when they are coarser.

@@ -38,6 +38,10 @@ impl Text {
     pub(crate) fn read(path: &Path) -> Result<Self> {
         // A pipe can be read once.
         let bytes = crate::file::read_bytes(path)?;
+        if crate::file::place(path).is_csv {
+            let (text, encoding) = decoded(bytes);
+            return Ok(Self { text, delimiter: Some(b','), encoding });
+        }
         match is_parquet(&bytes, path) {
             true => Ok(Self { text: from_parquet(path)?, delimiter: Some(b','), encoding: Encoding::Utf8 }),
             false => {
@@ -59,7 +63,7 @@ pub(super) fn read_line(source: &mut impl BufRead, text: &mut Vec<u8>, path: &Pa
 }
 
 /// If true, a file that begins so is a Parquet file.
-fn is_parquet(begin: &[u8], path: &Path) -> bool {
+pub(super) fn is_parquet(begin: &[u8], path: &Path) -> bool {
     begin.starts_with(b"PAR1") || crate::file::extension(path) == "parquet"
 }
 

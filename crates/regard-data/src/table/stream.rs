@@ -24,6 +24,8 @@ use crate::{Error, Result};
 pub const PART: usize = 16 << 20;
 /// A regular file of so many bytes at most is one part: its groups may be in any order.
 const SMALL: u64 = 256 << 20;
+/// The text of a Parquet file may be so many times as large.
+const PARQUET_GROWS: u64 = 8;
 /// The beginning of a file by which its kind and its header are known.
 const WINDOW: usize = 1 << 18;
 /// The most bytes of a part, all of one group.
@@ -98,10 +100,18 @@ impl<'p> Stream<'p> {
 
     fn source(path: &Path, division: Division<'_>, part: usize, small: u64) -> io::Result<Source> {
         let read_once = is_read_once(path);
+        let is_parquet = !read_once && is_parquet(path);
+        let small = if is_parquet { small / PARQUET_GROWS } else { small };
         if !read_once && !path.metadata().is_ok_and(|meta| meta.is_file() && meta.len() > small) {
             return Ok(Source::Whole);
         }
-        let open = || Records::open(open_once(path)?, path, division, if read_once { part } else { 0 });
+        let open = || match is_parquet.then(|| csv_of_parquet(path)).flatten() {
+            Some(text) => Ok(match Records::open(text, path, division, 0)? {
+                Opened::Records(records) => Opened::Records(Box::new(Records { is_csv: true, ..*records })),
+                other => other,
+            }),
+            None => Records::open(open_once(path)?, path, division, if read_once { part } else { 0 }),
+        };
         match open()? {
             Opened::Records(mut records) => {
                 // A file that can be read again need not be in order.
@@ -159,6 +169,25 @@ impl Iterator for Stream<'_> {
         };
         Some(Ok(Part::of(self.path, bytes, place)))
     }
+}
+
+/// If true, a path is that of a Parquet file.
+fn is_parquet(path: &Path) -> bool {
+    let mut begin = Vec::new();
+    let read = open_once(path).and_then(|file| file.take(8).read_to_end(&mut begin));
+    read.is_ok() && super::rows::is_parquet(&begin, path)
+}
+
+/// The text of a Parquet file; `None` for one that its reader refuses, and says why.
+#[cfg(feature = "parquet")]
+fn csv_of_parquet(path: &Path) -> Option<Box<dyn Read>> {
+    super::parquet::csv_of(path).ok()
+}
+
+/// Parquet files are no text in this build.
+#[cfg(not(feature = "parquet"))]
+fn csv_of_parquet(_: &Path) -> Option<Box<dyn Read>> {
+    None
 }
 
 /// Everything above the first record of a file.
@@ -230,6 +259,8 @@ pub(super) struct Records {
     offset: u64,
     /// The examples that began since the last part, where they are asked for.
     starts: Option<Vec<Start>>,
+    /// If true, the file is no text itself.
+    is_csv: bool,
 }
 
 impl Records {
@@ -254,6 +285,7 @@ impl Records {
                 lines: head.lines,
                 offset: head.bytes.len() as u64,
                 starts: None,
+                is_csv: false,
                 head,
                 begun: false,
                 pending: vec![],
@@ -342,7 +374,8 @@ impl Records {
 
     /// The next part with its place; `None` at the end.
     pub(super) fn part(&mut self, path: &Path, most: usize) -> Result<Option<(Vec<u8>, Place)>> {
-        let place = Place { lines: self.lines - self.head.lines, rows: self.rows, beginning: self.beginning.clone() };
+        let (lines, beginning) = (self.lines - self.head.lines, self.beginning.clone());
+        let place = Place { lines, rows: self.rows, beginning, is_csv: self.is_csv };
         let is_first = !std::mem::replace(&mut self.begun, true);
         let (mut bytes, above) = (self.head.bytes.clone(), self.head.bytes.len());
         let separator = self.head.separator.unwrap_or(b' ');
@@ -574,6 +607,44 @@ mod tests {
         let found = parts(&path, Division::Rows("smiles"), 1, ids).unwrap();
         assert_eq!(found.concat(), graphs::read(&path, &options).unwrap().ids());
         assert_eq!(found.len(), 4);
+    }
+
+    #[cfg(feature = "parquet")]
+    #[test]
+    fn parts_of_a_parquet_file_are_the_table() {
+        use crate::table::write::{Cell, TableSource};
+
+        struct Visits;
+        impl TableSource for Visits {
+            fn columns(&self) -> Vec<String> {
+                ["customer", "amount"].map(str::to_owned).to_vec()
+            }
+
+            fn each_row(&self, visit: &mut dyn FnMut(&[Cell<'_>]) -> io::Result<()>) -> io::Result<()> {
+                (0..60).try_for_each(|row| {
+                    let customer = format!("c, {}", row / 3);
+                    visit(&[Cell::Text(&customer), Cell::Number(f64::from(row) / 7.0)])
+                })
+            }
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("visits.parquet");
+        crate::table::write::write(&path, &Visits).unwrap();
+        let options = ReadOptions { group_by: Some("customer".into()), ..ReadOptions::default() };
+        let whole = lines(&sets::read(&path, &options).unwrap());
+        let read = || lines(&sets::read(&path, &options).unwrap());
+        let found = parts(&path, Division::Groups("customer"), 100, read).unwrap();
+        assert!(found.len() > 5, "{}", found.len());
+        let joined = found.into_iter().fold((vec![], vec![]), |(mut ids, mut numbers), part| {
+            ids.extend(part.0);
+            numbers.extend(part.1);
+            (ids, numbers)
+        });
+        assert_eq!(joined, whole);
+        // What is no table is read at once, and its reader says why.
+        std::fs::write(&path, b"PAR1 and nothing else").unwrap();
+        let found = parts(&path, Division::Groups("customer"), 100, || sets::read(&path, &options).is_err());
+        assert_eq!(found.unwrap(), [true]);
     }
 
     #[test]
