@@ -9,18 +9,32 @@
 /// Divided by `scale`, the gradient stays of one size however small the scale is. As the policy that
 /// sampled is the one that learns, the weights are known before the backward pass.
 pub fn preference(costs: &[f64], log_probabilities: &[f32], tours: usize, scale: f64) -> Vec<f64> {
-    let instances = costs.chunks_exact(tours).zip(log_probabilities.chunks_exact(tours));
-    instances.flat_map(|(costs, likelihoods)| of_instance(costs, likelihoods, scale)).collect()
+    preference_with_improved(costs, log_probabilities, [tours, 0], scale, 1.0)
 }
 
-fn of_instance(costs: &[f64], likelihoods: &[f32], scale: f64) -> Vec<f64> {
-    let pairs = (costs.len().max(2) - 1) as f64;
+/// As [`preference`], where `sampled` tours of each instance are followed by `improved` ones, which are no samples. A pair
+/// that has one of those counts `factor` times; a cost that is NaN makes no pair.
+pub(super) fn preference_with_improved(
+    costs: &[f64],
+    log_probabilities: &[f32],
+    [sampled, improved]: [usize; 2],
+    scale: f64,
+    factor: f64,
+) -> Vec<f64> {
+    let tours = sampled + improved;
+    let instances = costs.chunks_exact(tours).zip(log_probabilities.chunks_exact(tours));
+    instances.flat_map(|(costs, likelihoods)| of_instance(costs, likelihoods, sampled, scale, factor)).collect()
+}
+
+fn of_instance(costs: &[f64], likelihoods: &[f32], sampled: usize, scale: f64, factor: f64) -> Vec<f64> {
+    let pairs = (sampled.max(2) - 1) as f64;
     let mut weights = vec![0.0; costs.len()];
     for i in 0..costs.len() {
         for j in (0..costs.len()).filter(|&j| costs[i] < costs[j]) {
             // σ(−x): how far the policy is from preferring the shorter one.
             let margin = scale * f64::from(likelihoods[i] - likelihoods[j]);
-            let surprise = 1.0 / (1.0 + margin.exp()) / pairs;
+            let counted = if i.max(j) < sampled { 1.0 } else { factor };
+            let surprise = counted / (1.0 + margin.exp()) / pairs;
             weights[i] -= surprise;
             weights[j] += surprise;
         }
