@@ -89,9 +89,9 @@ fn recorded<P: Problem>(
 /// end is added or left out as they want it.
 fn constructed<P: Problem>(problem: &P, solution: &[usize]) -> Option<Vec<usize>> {
     let (mut state, mut open) = (problem.start(), vec![false; problem.nodes()]);
-    let mut steps = solution.iter().copied();
+    let mut steps = solution.iter().copied().chain([0]);
     while !state.done() {
-        let node = steps.next().unwrap_or(0);
+        let node = steps.next()?;
         state.allowed(&mut open);
         if !*open.get(node)? {
             return None;

@@ -84,10 +84,12 @@ pub(super) fn advantages(improved: &Improved, baseline: impl Iterator<Item = f64
 mod tests {
     use super::*;
     use crate::routes::environment::ProblemEnvironment;
-    use crate::routes::train::preference::preference_with_improved;
-    use regard_routing::Problem;
+    use rand::{RngExt, SeedableRng};
+    use rand_pcg::Pcg64Mcg;
+    use regard_nn::State;
     use regard_routing::generate::GeneratorConfig;
     use regard_routing::registry::{PROBLEMS, ProblemVisitor, with_problem};
+    use regard_routing::{Problem, SolverInstance};
 
     #[test]
     fn equal_costs_are_one_tour() {
@@ -106,5 +108,72 @@ mod tests {
         let costs = vec![1.0, f64::NAN, 4.0, 2.5];
         let improved = Improved { count: 2, costs, log_likelihoods: vec![] };
         assert_eq!(advantages(&improved, [2.0, 3.0].into_iter(), 10.0), [-10.0, 0.0, 0.0, -5.0]);
+    }
+
+    /// A solution of random steps.
+    fn random_solution<P: Problem>(problem: &P, random: &mut Pcg64Mcg) -> Vec<usize> {
+        let (mut state, mut open) = (problem.start(), vec![false; problem.nodes()]);
+        while !state.done() {
+            state.allowed(&mut open);
+            let nodes: Vec<usize> = (0..open.len()).filter(|&node| open[node]).collect();
+            state.step(nodes[random.random_range(0..nodes.len())]);
+        }
+        P::solution(&state)
+    }
+
+    /// Improves random solutions of random instances.
+    struct Improve;
+
+    impl ProblemVisitor for Improve {
+        type Output = ();
+
+        fn run<I: SolverInstance>(self) {
+            let name = I::Problem::NAME;
+            assert_eq!(I::Problem::HAS_LOCAL_SEARCH, !I::LOCAL_SEARCH.is_empty(), "{name}");
+            let mut random = Pcg64Mcg::seed_from_u64(7);
+            for (single_precision, size) in [(false, 6), (true, 15), (false, 30)] {
+                let environment = ProblemEnvironment::<I::Problem>::with_precision(single_precision);
+                let drawn = environment.draw(&GeneratorConfig::default(), size as u64, 6, size).unwrap();
+                let instances: Vec<I::Problem> = drawn.into_iter().map(|one| environment.as_preset(one)).collect();
+                let solutions: Vec<Vec<Vec<usize>>> = instances
+                    .iter()
+                    .map(|problem| (0..4).map(|_| random_solution(problem, &mut random)).collect())
+                    .collect();
+                let nodes: Vec<Vec<&[usize]>> =
+                    solutions.iter().map(|tours| tours.iter().map(Vec::as_slice).collect()).collect();
+                let costs = environment.costs(&instances, &nodes).unwrap();
+                let on = |threads: usize| {
+                    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                    pool.install(|| improve(&environment, &instances, &nodes, &costs, 3).unwrap())
+                };
+                let (found, found_costs) = on(1);
+                let bits = |costs: &[f64]| costs.iter().map(|cost| cost.to_bits()).collect::<Vec<_>>();
+                let again = on(2);
+                assert_eq!((&found, bits(&found_costs)), (&again.0, bits(&again.1)), "{name}");
+                let mut gain = 0.0;
+                for (((problem, costs), found), after) in
+                    instances.iter().zip(&costs).zip(&found).zip(found_costs.chunks_exact(3))
+                {
+                    for ((&place, tour), after) in best_different(costs, 3).iter().zip(found).zip(after) {
+                        problem.check(tour).unwrap();
+                        assert!(after.is_nan() || *after == problem.cost(tour), "{name}");
+                        assert!(problem.cost(tour) <= costs[place], "{name}");
+                        gain += costs[place] - problem.cost(tour);
+                    }
+                }
+                assert_eq!(gain > 0.0, I::Problem::HAS_LOCAL_SEARCH, "{name}");
+                // Every step of an improved tour is one that the policy may take.
+                let found: Vec<Vec<&[usize]>> =
+                    found.iter().map(|tours| tours.iter().map(Vec::as_slice).collect()).collect();
+                assert_eq!(environment.tours(&instances, &found, 0).unwrap().shape()[..2], [6, 3], "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn improved_tours_are_feasible_and_never_worse_in_every_problem() {
+        for problem in PROBLEMS {
+            with_problem(problem.name, Improve).unwrap();
+        }
     }
 }

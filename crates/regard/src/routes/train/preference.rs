@@ -78,4 +78,20 @@ mod tests {
         assert_eq!(weights[..4], preference(&COSTS, &LIKELIHOODS, 4, 0.1));
         assert_eq!(weights[4..], [0.0; 4]);
     }
+
+    #[test]
+    fn pairs_with_an_improved_tour_count_by_their_factor() {
+        let scale = 0.3;
+        let plain = preference(&COSTS, &LIKELIHOODS, 4, scale);
+        // The best tour, and one that does not count.
+        let costs = [&COSTS[..], &[0.5, f64::NAN]].concat();
+        let likelihoods = [&LIKELIHOODS[..], &[-9.0, -1.0]].concat();
+        let with = |factor| preference_with_improved(&costs, &likelihoods, [4, 2], scale, factor);
+        assert_eq!(with(0.0), [&plain[..], &[0.0, 0.0]].concat());
+        let (one, two) = (with(1.0), with(2.0));
+        assert!(one[4] < 0.0 && one[5] == 0.0);
+        for (tour, plain) in plain.iter().chain(&[0.0, 0.0]).enumerate() {
+            assert!((2.0 * (one[tour] - plain) - (two[tour] - plain)).abs() < 1e-12, "{tour}");
+        }
+    }
 }

@@ -7,7 +7,7 @@ use regard_nn::ops::Tours;
 use super::improved::{Improved, improve};
 use crate::Result;
 use crate::routes::decode::check_probabilities;
-use crate::routes::environment::{Environment, RolloutOptions, Rollouts, Start};
+use crate::routes::environment::{Environment, RolloutOptions, Rollouts, Start, Walk};
 use crate::routes::experiment::FirstNode;
 use crate::routes::model::AttentionModel;
 
@@ -93,27 +93,38 @@ pub(super) fn sample<E: Environment>(
     let costs = environment.costs_of(instances, &walks)?;
     let (tours, improved) = match tours {
         Some(tours) => (tours, Improved::default()),
-        None => {
-            let mut all: Vec<Vec<&[usize]>> =
-                walks.iter().map(|walks| walks.iter().map(|walk| walk.nodes.as_slice()).collect()).collect();
-            let (found, found_costs) = improve(environment, instances, &all, &costs, options.improved)?;
-            let found: Vec<Vec<&[usize]>> =
-                found.iter().map(|tours| tours.iter().map(Vec::as_slice).collect()).collect();
-            let log_likelihoods = match options.likelihoods {
-                true => {
-                    let tours = environment.tours(instances, &found, forced)?;
-                    let coefficients = vec![0.0; found_costs.len()];
-                    let policy = policy.rollout().policy_loss(embeddings, &tours, coefficients);
-                    policy.log_likelihood.into_data().iter::<f32>().collect()
-                }
-                false => vec![],
-            };
-            all.iter_mut().zip(&found).for_each(|(tours, found)| tours.extend(found));
-            let improved = Improved { count: options.improved, costs: found_costs, log_likelihoods };
-            (environment.tours(instances, &all, forced)?, improved)
-        }
+        None => with_improved(policy, environment, embeddings, instances, (&walks, &costs), forced, options)?,
     };
     Ok(Some(Sampled { tours, trajectories, costs: costs.concat(), log_probabilities, improved }))
+}
+
+/// Masks and contexts of sampled tours with these costs and of those that local search makes of the best of them.
+///
+/// # Errors
+/// Those of the environment.
+fn with_improved<E: Environment>(
+    policy: &AttentionModel,
+    environment: &E,
+    embeddings: Tensor<3>,
+    instances: &[E::Instance],
+    (walks, costs): (&[Vec<Walk>], &[Vec<f64>]),
+    forced: usize,
+    options: &SampleOptions,
+) -> Result<(Tours, Improved)> {
+    let mut all: Vec<Vec<&[usize]>> =
+        walks.iter().map(|walks| walks.iter().map(|walk| walk.nodes.as_slice()).collect()).collect();
+    let (found, costs) = improve(environment, instances, &all, costs, options.improved)?;
+    let found: Vec<Vec<&[usize]>> = found.iter().map(|tours| tours.iter().map(Vec::as_slice).collect()).collect();
+    let mut log_likelihoods = vec![];
+    if options.likelihoods {
+        // Weights of the preference loss depend on them, so they have to be known before the pass that learns.
+        let tours = environment.tours(instances, &found, forced)?;
+        let policy = policy.rollout().policy_loss(embeddings, &tours, vec![0.0; costs.len()]);
+        log_likelihoods = policy.log_likelihood.into_data().iter::<f32>().collect();
+    }
+    all.iter_mut().zip(&found).for_each(|(tours, found)| tours.extend(found));
+    let improved = Improved { count: options.improved, costs, log_likelihoods };
+    Ok((environment.tours(instances, &all, forced)?, improved))
 }
 
 /// The greedy tours of `policy`, one an instance, and their costs.
