@@ -169,6 +169,7 @@ impl PyEnvironment {
             scalars,
             dynamic,
             maximises,
+            local_search: false,
             paper_sets: &[],
             set_fields: None,
             files: None,

@@ -37,6 +37,8 @@ pub trait Problem: Clone + Send + Sync + Sized + 'static {
     const DYNAMIC: bool;
     /// If true, a prize is maximised; costs are negative prizes then.
     const MAXIMISES: bool = false;
+    /// If true, [`Self::local_search`] improves solutions.
+    const HAS_LOCAL_SEARCH: bool = false;
     /// Test sets of the paper (Kool et al. 2019), the usual one first; see [`crate::paper`].
     const PAPER_SETS: &'static [PaperSetName] = &[];
     /// Fields of a file with a set of instances beside the coordinates, in the order of Kool's tuples; `None` where no such

@@ -25,6 +25,8 @@ pub struct ProblemSpec {
     pub dynamic: bool,
     /// [`Problem::MAXIMISES`].
     pub maximises: bool,
+    /// [`Problem::HAS_LOCAL_SEARCH`].
+    pub local_search: bool,
     /// [`Problem::PAPER_SETS`].
     pub paper_sets: &'static [PaperSetName],
     /// [`Problem::SET_FIELDS`].
@@ -44,6 +46,7 @@ impl ProblemSpec {
             scalars: P::SCALARS,
             dynamic: P::DYNAMIC,
             maximises: P::MAXIMISES,
+            local_search: P::HAS_LOCAL_SEARCH,
             paper_sets: P::PAPER_SETS,
             set_fields: P::SET_FIELDS,
             files: None,

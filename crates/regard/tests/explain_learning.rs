@@ -135,7 +135,19 @@ fn check(trace: &Trace, experiment: &RouteExperiment, what: &str) {
         values(trace, "advantage").iter().map(|advantage| advantage / costs.len() as f64).collect()
     };
     all_close(trace, "coefficient", &coefficients);
-    let loss: f64 = values(trace, "coefficient").iter().zip(&likelihood).map(|(a, b)| a * b).sum();
+    let mut loss: f64 = values(trace, "coefficient").iter().zip(&likelihood).map(|(a, b)| a * b).sum();
+    if train.improved_tours > 0 {
+        let count = train.improved_tours;
+        all_close(trace, "improved.cost", &of("improved.tour", count));
+        let after = values(trace, "improved.cost");
+        let best = |at: usize| costs[at * tours..][..tours].iter().copied().fold(f64::INFINITY, f64::min);
+        assert!((0..instances).all(|at| after[at * count] <= best(at) + 1e-6), "{what}");
+        let weight = |at: usize| train.improved_weight * (after[at] - baseline[at / count * tours]).min(0.0);
+        let expected: Vec<f64> = (0..after.len()).map(|at| weight(at) / costs.len() as f64).collect();
+        all_close(trace, "improved.coefficient", &expected);
+        let pairs = values(trace, "improved.log_likelihood");
+        loss += values(trace, "improved.coefficient").iter().zip(pairs).map(|(a, b)| a * b).sum::<f64>();
+    }
     all_close(trace, "loss", &[loss]);
     let parameters = trace.step("gradient.parameter").unwrap();
     let layers = trace.step("gradient.layer").unwrap();
@@ -170,7 +182,7 @@ fn check(trace: &Trace, experiment: &RouteExperiment, what: &str) {
     all_close(trace, "comparison.baseline_updated", &[f64::from(u8::from(updated))]);
 }
 
-const BASELINES: [&[&str]; 7] = [
+const BASELINES: [&[&str]; 8] = [
     &["train.preset=kool-2019"],
     &["train.preset=kool-2019", "train.baseline_warmup_epochs=0", "train.learning_rate=0.02"],
     &["train.baseline=critic", "train.baseline_warmup_epochs=0"],
@@ -178,6 +190,7 @@ const BASELINES: [&[&str]; 7] = [
     &["train.baseline=shared", "train.num_starts=3", "train.first_node=given"],
     &["train.baseline=none", "train.max_grad_norm=0.5"],
     &["train.loss=preference", "train.num_starts=4"],
+    &["train.improved_tours=1", "train.improved_weight=2", "train.num_starts=5", "data.nodes=14"],
 ];
 
 #[test]

@@ -42,7 +42,7 @@ fn bytes(out: &Path) -> [Vec<u8>; 2] {
     ["model.safetensors", "metrics.jsonl"].map(|name| fs::read(out.join(name)).unwrap())
 }
 
-const BASELINES: [&[&str]; 8] = [
+const BASELINES: [&[&str]; 10] = [
     &["train.preset=kool-2019"],
     &["train.preset=kool-2019", "train.baseline_warmup_epochs=2", "train.learning_rate_decay=0.9"],
     &["train.baseline=critic", "train.ema_decay=0"],
@@ -51,6 +51,8 @@ const BASELINES: [&[&str]; 8] = [
     &["train.baseline=shared", "train.num_starts=4", "train.first_node=sampled"],
     &["train.baseline=none", "train.max_grad_norm=0"],
     &["train.loss=preference", "train.num_starts=4"],
+    &["train.improved_tours=2", "train.improved_weight=3", "data.nodes=14"],
+    &["task.problem=cvrp", "train.preset=regard-cvrp", "train.loss=preference", "train.improved_tours=1"],
 ];
 
 #[test]
@@ -87,15 +89,33 @@ fn what_was_written_after_the_last_checkpoint_is_written_again() {
 
 #[test]
 fn bits_do_not_depend_on_threads() {
-    let folder = tempfile::tempdir().unwrap();
-    let on = |threads: usize| {
-        let out = folder.path().join(threads.to_string());
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| run(&experiment(&[]), &out, false, Some(12))).unwrap();
-        bytes(&out)
+    for sets in [&[][..], &["train.improved_tours=2", "data.nodes=14"]] {
+        let folder = tempfile::tempdir().unwrap();
+        let on = |threads: usize| {
+            let out = folder.path().join(threads.to_string());
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| run(&experiment(sets), &out, false, Some(12))).unwrap();
+            bytes(&out)
+        };
+        let one = on(1);
+        assert!(one == on(2) && one == on(3), "{sets:?}");
+    }
+}
+
+#[test]
+fn tours_are_improved_only_where_that_is_possible() {
+    let refused = |sets: &[&str]| {
+        let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+        RouteExperiment::parse("", Path::new("test.toml"), &sets).unwrap_err().to_string()
     };
-    let one = on(1);
-    assert!(one == on(2) && one == on(3));
+    let error = refused(&["task.problem=spctsp", "train.preset=regard-cvrp", "train.improved_tours=1"]);
+    assert!(error.contains("there is no local search for `spctsp`; expected 0"), "{error}");
+    let error = refused(&["train.preset=kool-2019", "train.improved_tours=1"]);
+    assert!(error.contains("with the baseline `rollout`; expected 0, or the baseline `shared`"), "{error}");
+    let error = refused(&["data.nodes=20", "train.num_starts=4", "train.improved_tours=5"]);
+    assert!(error.contains("expected at most 4"), "{error}");
+    let error = refused(&["train.improved_tours=1", "train.improved_weight=0"]);
+    assert!(error.contains("train.improved_weight"), "{error}");
 }
 
 #[test]
@@ -104,6 +124,7 @@ fn policies_get_better() {
         ["train.baseline=shared", "train.num_starts=0"],
         ["train.baseline=exponential", "train.num_starts=1"],
         ["train.loss=preference", "train.num_starts=0"],
+        ["train.improved_tours=1", "train.num_starts=0"],
     ];
     for sets in ways {
         let experiment = experiment(&[&sets[..], &["train.batch_size=64", "train.learning_rate=2e-3"]].concat());

@@ -94,7 +94,8 @@ pub struct Options {
     pub seed: u64,
     /// Searches until here if set, whatever `iterations` says; such a run depends on the machine.
     pub deadline: Option<Instant>,
-    /// Iterations without a deadline; the outcome then depends on nothing but the input.
+    /// Iterations without a deadline; the outcome then depends on nothing but the input. 0 leaves only a descent: nodes
+    /// are put in, the route is shortened and nodes that do not pay are left out.
     pub iterations: usize,
 }
 
@@ -217,7 +218,10 @@ pub fn improve(problem: &Problem, visits: Vec<usize>, options: &Options) -> Outc
     }
     let mut start = Plan::of(problem, &visits);
     start.repair(problem);
-    let (best, iterations) = anneal::anneal(problem, &start, options);
+    let (mut best, iterations) = anneal::anneal(problem, &start, options);
+    if options.iterations == 0 && options.deadline.is_none() {
+        best.descend(problem);
+    }
     let found = best.visits();
     let after = problem.value(&found);
     let gain = if problem.terms.collecting { before - after } else { after - before };

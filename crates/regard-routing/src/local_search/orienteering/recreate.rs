@@ -69,6 +69,17 @@ impl Plan {
         }
     }
 
+    /// Fills without noise; a plan that then breaks a bound is left as it was.
+    pub(super) fn descend(&mut self, problem: &Problem) {
+        let worth = worths(problem, 1.0);
+        let before = self.clone();
+        let mut random = Pcg64Mcg::seed_from_u64(0);
+        self.fill(problem, &Greed { worth: &worth, noise: 0.0, barred: &[] }, &mut random);
+        if !problem.terms.keeps(&self.sums(problem)) {
+            *self = before;
+        }
+    }
+
     /// Puts nodes in, the best for its detour first, until none fits or pays or the deadline has passed.
     pub(super) fn recreate(&mut self, problem: &Problem, greed: &Greed, random: &mut Pcg64Mcg) {
         while !problem.is_over() {

@@ -163,6 +163,7 @@ impl Problem for CvrpEnv {
     const EVERY_NODE_ONCE: bool = false;
     const SCALARS: usize = 1;
     const DYNAMIC: bool = false;
+    const HAS_LOCAL_SEARCH: bool = true;
     const DRAWS_POINTS: bool = true;
     const PAPER_SETS: &'static [PaperSetName] = &[PaperSetName::new("cvrp")];
     const SET_FIELDS: Option<&'static [SetField]> = Some(sets::FIELDS);

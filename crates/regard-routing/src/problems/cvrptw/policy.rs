@@ -179,6 +179,7 @@ impl Problem for CvrptwEnv {
     const EVERY_NODE_ONCE: bool = false;
     const SCALARS: usize = 3;
     const DYNAMIC: bool = false;
+    const HAS_LOCAL_SEARCH: bool = true;
     const DRAWS_POINTS: bool = true;
     const SET_FIELDS: Option<&'static [SetField]> = Some(sets::FIELDS);
 

@@ -129,6 +129,7 @@ impl Problem for OpEnv {
     const EVERY_NODE_ONCE: bool = false;
     const SCALARS: usize = 1;
     const DYNAMIC: bool = false;
+    const HAS_LOCAL_SEARCH: bool = true;
     const DRAWS_PRIZES: bool = true;
     const MAXIMISES: bool = true;
     const PAPER_SETS: &'static [PaperSetName] =

@@ -188,6 +188,7 @@ impl Problem for PctspEnv {
     const EVERY_NODE_ONCE: bool = false;
     const SCALARS: usize = 1;
     const DYNAMIC: bool = false;
+    const HAS_LOCAL_SEARCH: bool = true;
     const PAPER_SETS: &'static [PaperSetName] = &[PaperSetName::new("pctsp_det").or("pctsp")];
     const SET_FIELDS: Option<&'static [SetField]> = Some(&[
         SetField::per_customer("penalty").marking(),

@@ -272,6 +272,7 @@ impl Problem for SdvrpEnv {
     const EVERY_NODE_ONCE: bool = false;
     const SCALARS: usize = 1;
     const DYNAMIC: bool = true;
+    const HAS_LOCAL_SEARCH: bool = true;
     const DRAWS_POINTS: bool = true;
     /// On the instances of the undivided problem.
     const PAPER_SETS: &'static [PaperSetName] = &[PaperSetName::new("sdvrp")];

@@ -147,6 +147,23 @@ impl SolverInstance for Tsp {
     }
 }
 
+/// `tour` in the direction in which it has more edges of `before`, from the same first node. A policy has a direction of
+/// its own; against it, the tour would be an improbable one.
+fn in_direction_of(before: &[usize], mut tour: Vec<usize>) -> Vec<usize> {
+    let edges = |tour: &[usize]| {
+        let ends = tour.iter().copied().zip(tour.iter().copied().cycle().skip(1));
+        ends.collect::<Vec<(usize, usize)>>()
+    };
+    let mut next = vec![usize::MAX; before.len()];
+    edges(before).into_iter().for_each(|(node, after)| next[node] = after);
+    let kept = edges(&tour).into_iter().filter(|&(node, after)| next[node] == after).count();
+    let turned = edges(&tour).into_iter().filter(|&(node, after)| next[after] == node).count();
+    if turned > kept && !tour.is_empty() {
+        tour[1..].reverse();
+    }
+    tour
+}
+
 /// Points of the unit square, to be visited in a closed tour.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TspEnv {
@@ -169,6 +186,7 @@ impl Problem for TspEnv {
     const EVERY_NODE_ONCE: bool = true;
     const SCALARS: usize = 0;
     const DYNAMIC: bool = false;
+    const HAS_LOCAL_SEARCH: bool = true;
     const DRAWS_POINTS: bool = true;
     const PAPER_SETS: &'static [PaperSetName] = &[PaperSetName::new("tsp")];
     const SET_FIELDS: Option<&'static [SetField]> = Some(&[]);
@@ -202,9 +220,10 @@ impl Problem for TspEnv {
         Self { points: points_in_view(&self.points, view) }
     }
 
-    fn local_search(&self, mut solution: Vec<usize>, options: &LocalSearchOptions) -> Result<Vec<usize>> {
-        local_search::improve(&sites(Self::NAME, &self.points)?, &mut solution, options);
-        Ok(solution)
+    fn local_search(&self, solution: Vec<usize>, options: &LocalSearchOptions) -> Result<Vec<usize>> {
+        let mut better = solution.clone();
+        local_search::improve(&sites(Self::NAME, &self.points)?, &mut better, options);
+        Ok(in_direction_of(&solution, better))
     }
 
     fn draw(config: &GeneratorConfig, seed: u64, count: usize, size: usize) -> Vec<Self> {

@@ -18,7 +18,7 @@ use regard_routing::generate::GeneratorConfig;
 pub use batch::{BatchEnvironment, BatchInputs, BatchInstance, BatchProblem};
 pub use problem::ProblemEnvironment;
 
-use crate::Result;
+use crate::{Error, Result};
 
 /// A finished solution.
 #[derive(Clone, Debug, PartialEq)]
@@ -130,6 +130,25 @@ pub trait Environment: Clone + Send + Sync + 'static {
         let solutions: Vec<Vec<&[usize]>> =
             walks.iter().map(|walks| walks.iter().map(|walk| walk.nodes.as_slice()).collect()).collect();
         self.costs(instances, &solutions)
+    }
+
+    /// Solutions of each instance after the problem's own local search, `[instances][solutions]`. The work is fixed: the
+    /// result depends on nothing but the input. A solution stays as it is where nothing better is found that can be
+    /// constructed node by node.
+    ///
+    /// # Errors
+    /// Those of the problem's own code.
+    fn improve(&self, _instances: &[Self::Instance], solutions: Vec<Vec<Vec<usize>>>) -> Result<Vec<Vec<Vec<usize>>>> {
+        Ok(solutions)
+    }
+    /// Masks and contexts of the steps of solutions `[instances][solutions]`, as many of each instance, as if they had
+    /// been sampled; the first `forced` steps of each are prescribed.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] where a finished solution cannot be constructed once more.
+    fn tours(&self, _instances: &[Self::Instance], _solutions: &[Vec<&[usize]>], _forced: usize) -> Result<Tours> {
+        let reason = "its rules construct no solution that is given".to_owned();
+        Err(Error::Unsupported { what: self.spec().name.to_owned(), reason })
     }
 
     /// The instance with these of its nodes only, a depot first; `None` where that means nothing.

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use regard_nn::ops::Tours;
 use regard_nn::{Outcome, Rollout, State};
 use regard_routing::generate::GeneratorConfig;
-use regard_routing::{Problem, ProblemSpec};
+use regard_routing::{LocalSearchOptions, Problem, ProblemSpec};
 
 use super::{Environment, RolloutOptions, Rollouts, Start, Walk};
 use crate::Result;
@@ -67,6 +67,48 @@ fn walks<P: Problem>(outcomes: Vec<Vec<Outcome<P::State>>>) -> Vec<Vec<Walk>> {
     outcomes.into_par_iter().map(|outcomes| outcomes.into_iter().map(walk).collect()).collect()
 }
 
+fn numbers(nodes: &[usize]) -> Vec<u32> {
+    nodes.iter().map(|&node| node as u32).collect()
+}
+
+/// Masks and contexts of solutions `[instances][trajectories]`.
+fn recorded<P: Problem>(
+    instances: &[P],
+    solutions: Vec<Vec<Vec<u32>>>,
+    [nodes, trajectories, forced]: [usize; 3],
+) -> Tours {
+    if P::EVERY_NODE_ONCE {
+        let shape = [instances.len(), trajectories, nodes];
+        return Tours::new(shape, solutions.into_iter().flatten().flatten().collect(), forced);
+    }
+    let starts: Vec<P::State> = instances.iter().map(P::start).collect();
+    Tours::replay(&starts, &solutions, [nodes, P::SCALARS, forced], P::DYNAMIC)
+}
+
+/// A solution as the steps of the policy; `None` where its rules forbid one of them. A step back to the depot at the
+/// end is added or left out as they want it.
+fn constructed<P: Problem>(problem: &P, solution: &[usize]) -> Option<Vec<usize>> {
+    let (mut state, mut open) = (problem.start(), vec![false; problem.nodes()]);
+    let mut steps = solution.iter().copied().chain([0]);
+    while !state.done() {
+        let node = steps.next()?;
+        state.allowed(&mut open);
+        if !*open.get(node)? {
+            return None;
+        }
+        state.step(node);
+    }
+    steps.all(|node| node == 0).then(|| P::solution(&state))
+}
+
+/// A solution after a descent; itself where nothing better is found that the policy can construct.
+fn improved<P: Problem>(problem: &P, solution: Vec<usize>) -> Result<Vec<usize>> {
+    let options = LocalSearchOptions { perturbations_per_node: 0, ..LocalSearchOptions::default() };
+    let found = problem.local_search(solution.clone(), &options)?;
+    let found = constructed(problem, &found).filter(|found| problem.cost(found) < problem.cost(&solution));
+    Ok(found.unwrap_or(solution))
+}
+
 impl<P: Problem> Environment for ProblemEnvironment<P> {
     type Instance = P;
 
@@ -97,19 +139,13 @@ impl<P: Problem> Environment for ProblemEnvironment<P> {
         instances: &[P],
         options: RolloutOptions,
     ) -> Result<Rollouts> {
-        let [batch, nodes, _] = embeddings.dims();
+        let nodes = embeddings.dims()[1];
         let RolloutOptions { start, selection, record } = options;
         let walks = walks::<P>(rollout.construct(embeddings, starts(instances, start), selection));
         let finite = walks.iter().flatten().all(|walk| walk.log_probability.is_finite());
         let tours = record.filter(|_| finite).map(|forced| {
-            let walk = |walk: &Walk| walk.nodes.iter().map(|&node| node as u32).collect::<Vec<u32>>();
-            if P::EVERY_NODE_ONCE {
-                let shape = [batch, start.trajectories(), nodes];
-                return Tours::new(shape, walks.iter().flatten().flat_map(walk).collect(), forced);
-            }
-            let starts: Vec<P::State> = instances.iter().map(P::start).collect();
-            let walks: Vec<Vec<Vec<u32>>> = walks.iter().map(|walks| walks.iter().map(walk).collect()).collect();
-            Tours::replay(&starts, &walks, [nodes, P::SCALARS, forced], P::DYNAMIC)
+            let nodes_of = |walks: &Vec<Walk>| walks.iter().map(|walk| numbers(&walk.nodes)).collect();
+            recorded(instances, walks.iter().map(nodes_of).collect(), [nodes, start.trajectories(), forced])
         });
         Ok(Rollouts { walks, tours })
     }
@@ -127,6 +163,20 @@ impl<P: Problem> Environment for ProblemEnvironment<P> {
     fn costs(&self, instances: &[P], solutions: &[Vec<&[usize]>]) -> Result<Vec<Vec<f64>>> {
         let of = |(problem, solutions): (&P, &Vec<&[usize]>)| solutions.iter().map(|one| problem.cost(one)).collect();
         Ok(instances.par_iter().zip(solutions).map(of).collect())
+    }
+
+    fn improve(&self, instances: &[P], solutions: Vec<Vec<Vec<usize>>>) -> Result<Vec<Vec<Vec<usize>>>> {
+        let of = |(problem, solutions): (&P, Vec<Vec<usize>>)| {
+            solutions.into_iter().map(|solution| improved(problem, solution)).collect()
+        };
+        instances.par_iter().zip(solutions).map(of).collect()
+    }
+
+    fn tours(&self, instances: &[P], solutions: &[Vec<&[usize]>], forced: usize) -> Result<Tours> {
+        let nodes = instances.first().map_or(0, P::nodes);
+        let trajectories = solutions.first().map_or(0, Vec::len);
+        let solutions = solutions.iter().map(|solutions| solutions.iter().map(|nodes| numbers(nodes)).collect());
+        Ok(recorded(instances, solutions.collect(), [nodes, trajectories, forced]))
     }
 
     fn subset(&self, instance: &P, nodes: &[usize]) -> Option<P> {

@@ -89,6 +89,16 @@ pub struct TrainSettings {
     pub num_starts: usize,
     /// Choice of the first node when several solutions are sampled per instance.
     pub first_node: FirstNode,
+    /// Number of best sampled solutions per instance that the local search of the problem improves in every step; the
+    /// policy learns from the improved ones too. 0 for none; needs the baseline `shared` and a problem with a local
+    /// search.
+    #[serde(default)]
+    #[schemars(range(max = 10_000))]
+    pub improved_tours: usize,
+    /// Factor on the weight of improved solutions in the loss, for `improved_tours`.
+    #[serde(default = "improved_weight")]
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub improved_weight: f64,
     /// Number of instances per step.
     #[schemars(range(min = 1, max = 65536))]
     pub batch_size: usize,
@@ -149,6 +159,11 @@ fn preference_scale() -> f64 {
     0.03
 }
 
+/// An improved solution counts as much as a sampled one of its cost.
+fn improved_weight() -> f64 {
+    1.0
+}
+
 impl TrainSettings {
     /// Training as in Kool, van Hoof and Welling (2019), section 5 and appendix A.
     pub fn kool_2019() -> Self {
@@ -160,6 +175,8 @@ impl TrainSettings {
             preference_scale: preference_scale(),
             num_starts: 1,
             first_node: FirstNode::Given,
+            improved_tours: 0,
+            improved_weight: improved_weight(),
             batch_size: 512,
             shards: 0,
             epoch_size: 1_280_000,

@@ -22,6 +22,7 @@ pub(super) fn validate(experiment: &RouteExperiment) -> Result<()> {
     check_model(model, task)?;
     check_train(train)?;
     check_starts(train, data)?;
+    check_improved(train, data, task)?;
     check_eval(eval)
 }
 
@@ -85,6 +86,7 @@ fn check_train(train: &TrainSettings) -> Result<()> {
     above("train.learning_rate", train.learning_rate)?;
     above("train.critic_learning_rate", train.critic_learning_rate)?;
     above("train.preference_scale", train.preference_scale)?;
+    above("train.improved_weight", train.improved_weight)?;
     minutes("train.checkpoint_minutes", train.checkpoint_minutes)?;
     inside("train.baseline_decay", train.baseline_decay)?;
     inside("train.baseline_significance", train.baseline_significance)?;
@@ -101,6 +103,29 @@ fn check_train(train: &TrainSettings) -> Result<()> {
     let average = train.ema_decay;
     number("train.ema_decay", average, (0.0..1.0).contains(&average), "a number below 1, or 0 for no average")?;
     seed("train.seed", train.seed)
+}
+
+/// Solutions can be improved where there are several of an instance, and a local search.
+fn check_improved(train: &TrainSettings, data: &DataSettings, task: &Task) -> Result<()> {
+    let (key, improved, problem) = ("train.improved_tours", train.improved_tours, task.problem.as_str());
+    if improved == 0 {
+        return Ok(());
+    }
+    if registry::spec(problem).is_some_and(|spec| !spec.local_search) {
+        let reason = format!("is {improved}, but there is no local search for `{problem}`; expected 0");
+        return refuse(key, reason);
+    }
+    if train.baseline != BaselineKind::Shared {
+        let baseline = train.baseline.name();
+        let reason = format!("is {improved}, with the baseline `{baseline}`; expected 0, or the baseline `shared`");
+        return refuse(key, reason);
+    }
+    let most = if train.num_starts == 0 { data.nodes.low() } else { train.num_starts };
+    if improved > most {
+        let reason = format!("is {improved}; expected at most {most}, the number of sampled solutions of an instance");
+        return refuse(key, reason);
+    }
+    Ok(())
 }
 
 fn check_starts(train: &TrainSettings, data: &DataSettings) -> Result<()> {

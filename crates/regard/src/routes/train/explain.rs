@@ -20,6 +20,8 @@ use crate::{Error, Result};
 
 const REINFORCE: &str = "Williams 1992; Kool et al. 2019, §4, eq. 9";
 const ROLLOUT: &str = "Kool et al. 2019, §4.1";
+const IMPROVED: &str = "Oh et al. 2018; Pan et al. 2025";
+const LIKELIHOOD: &str = "sum of the log-probabilities of the nodes that were chosen";
 const CLIPPING: &str = "Pascanu et al. 2013, §3.2";
 
 /// One step of a training on its first `instances` instances, by the trainer's own code: sampled tours and those of the
@@ -73,6 +75,7 @@ fn check_instances(experiment: &RouteExperiment, instances: usize) -> Result<()>
         (BaselineKind::Shared, 0) => nodes,
         (_, starts) => starts.max(1),
     };
+    let tours = tours + train.improved_tours;
     // Vehicles may come back to the depot after every customer.
     let numbers = |instances: usize| instances * (tours + 1) * (2 * nodes + 8);
     check_size("the training step", "instances", instances, numbers)
@@ -82,8 +85,9 @@ fn trace<P: Problem>(name: &str, mut learner: Learner<P>, instances: usize) -> R
     let number = learner.steps() + 1;
     let sampled = learner.sampled(instances)?;
     let frozen = learner.frozen_tours(&sampled.instances, sampled.points.clone())?;
-    let mut steps = Steps { trajectories: sampled.sampled.tours.shape()[1], instances, steps: vec![] };
+    let mut steps = Steps { trajectories: sampled.sampled.trajectories, instances, steps: vec![] };
     steps.tours(&sampled);
+    steps.improved(&sampled);
     steps.baseline(learner.experiment(), &sampled, frozen.as_deref());
     steps.weights(learner.experiment(), &sampled);
     let mut norms = vec![];
@@ -101,6 +105,20 @@ fn trace<P: Problem>(name: &str, mut learner: Learner<P>, instances: usize) -> R
     let input = format!("training step {number} on {instances} instance{plural} of {}", P::NAME);
     let recording = Recording { steps: steps.steps, parameters: vec![] };
     Ok(Trace::new(name.to_owned(), input, recording, &labels))
+}
+
+/// Nodes of sampled and of improved tours, `[instances, tours, steps]`; 0 after the end.
+fn orders<I>(step: &SampledStep<I>) -> (Vec<f32>, Vec<f32>) {
+    let tours = &step.sampled.tours;
+    let order: Vec<f32> = tours.order().iter().map(|&node| node as f32).collect();
+    let rows: Vec<&[f32]> = order.chunks_exact(tours.steps()).collect();
+    let (sampled, improved) = step.sampled.apart(&rows);
+    (sampled.concat(), improved.concat())
+}
+
+/// Log-likelihoods of sampled and of improved tours, `[instances, tours]`.
+fn likelihoods<I>(step: &SampledStep<I>) -> (Vec<f32>, Vec<f32>) {
+    step.sampled.apart(&step.policy.log_likelihood.to_data().iter::<f32>().collect::<Vec<f32>>())
 }
 
 /// The steps of the trace so far.
@@ -152,16 +170,34 @@ impl Steps {
             &[],
         );
         let (tours, [own, trajectories]) = (&step.sampled.tours, self.each_tour());
-        let order = tours.order().iter().map(|&node| node as f32).collect();
+        let order = orders(step).0;
         let axes = [own, trajectories, ("step", tours.steps())];
         let formula = "nodes sampled from the policy, one after another; 0 after the end";
         self.add("sampled.tour", formula, REINFORCE, &axes, order, &["instances"]);
         let costs = step.sampled.costs.iter().map(|&cost| cost as f32).collect();
         let axes = self.each_tour();
         self.add("sampled.cost", "cost of the tour", "", &axes, costs, &["sampled.tour", "instances"]);
-        let likelihood = step.policy.log_likelihood.to_data().iter::<f32>().collect();
-        let formula = "sum of the log-probabilities of the nodes that were chosen";
-        self.add("sampled.log_likelihood", formula, REINFORCE, &axes, likelihood, &["sampled.tour"]);
+        let likelihood = likelihoods(step).0;
+        self.add("sampled.log_likelihood", LIKELIHOOD, REINFORCE, &axes, likelihood, &["sampled.tour"]);
+    }
+
+    /// Tours after local search, where there are any.
+    fn improved<P: Problem>(&mut self, step: &SampledStep<P>) {
+        let improved = &step.sampled.improved;
+        if improved.count == 0 {
+            return;
+        }
+        let axes = [("instance", self.instances), ("improved tour", improved.count)];
+        let steps = ("step", step.sampled.tours.steps());
+        let formula = "the best different tours after local search, best first; 0 after the end";
+        let from = ["sampled.tour", "sampled.cost"];
+        self.add("improved.tour", formula, IMPROVED, &[axes[0], axes[1], steps], orders(step).1, &from);
+        // A repeated tour has no cost of its own; its cost is that of the tour all the same.
+        let mut costs: Vec<f32> = improved.costs.iter().map(|&cost| cost as f32).collect();
+        costs.iter_mut().filter(|cost| cost.is_nan()).for_each(|cost| *cost = 0.0);
+        let formula = "cost of the tour; 0 for one that repeats another and does not count";
+        self.add("improved.cost", formula, "", &axes, costs, &["improved.tour", "instances"]);
+        self.add("improved.log_likelihood", LIKELIHOOD, REINFORCE, &axes, likelihoods(step).1, &["improved.tour"]);
     }
 
     fn baseline<P: Problem>(
@@ -224,7 +260,7 @@ impl Steps {
         let pairs = step.sampled.costs.iter().zip(&step.baseline.values);
         let advantages = pairs.map(|(cost, value)| (cost - value) as f32).collect();
         self.add("advantage", "x - y", REINFORCE, &axes, advantages, &["sampled.cost", "baseline"]);
-        let coefficients = step.coefficients.clone();
+        let (coefficients, of_improved) = step.sampled.apart(&step.coefficients);
         match experiment.train.loss {
             Loss::Reinforce => {
                 self.add("coefficient", "x / number of tours", REINFORCE, &axes, coefficients, &["advantage"]);
@@ -237,8 +273,28 @@ impl Steps {
             }
         }
         let loss = step.policy.loss.to_data().iter::<f32>().collect();
-        let from = ["coefficient", "sampled.log_likelihood"];
-        self.add("loss", "Σ x · y", REINFORCE, &[("value", 1)], loss, &from);
+        let mut from = vec!["coefficient", "sampled.log_likelihood"];
+        let count = step.sampled.improved.count;
+        if count > 0 {
+            let axes = [("instance", self.instances), ("improved tour", count)];
+            let (formula, source, sources): (_, _, &[&str]) = match experiment.train.loss {
+                Loss::Reinforce => {
+                    let formula =
+                        "`train.improved_weight` · min(0, x - baseline of the instance) / number of sampled tours";
+                    (formula, IMPROVED, &["improved.cost", "baseline"])
+                }
+                Loss::Preference => {
+                    let formula = "as `coefficient`; a pair with an improved tour counts `train.improved_weight` times";
+                    let sources: &[&str] =
+                        &["improved.cost", "improved.log_likelihood", "sampled.cost", "sampled.log_likelihood"];
+                    (formula, "Pan et al. 2025", sources)
+                }
+            };
+            self.add("improved.coefficient", formula, source, &axes, of_improved, sources);
+            from.extend(["improved.coefficient", "improved.log_likelihood"]);
+        }
+        let formula = if count > 0 { "Σ x · y over sampled and improved tours" } else { "Σ x · y" };
+        self.add("loss", formula, REINFORCE, &[("value", 1)], loss, &from);
     }
 
     /// The norm of the gradient of each parameter, each layer, and all; the names of layers and parameters.

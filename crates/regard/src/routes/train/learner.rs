@@ -10,8 +10,9 @@ use regard_nn::ops::PolicyLoss;
 use serde::{Deserialize, Serialize};
 
 use super::baseline::{BaselineValues, Challenge, ComparisonSet, Critic, Exponential, Frozen, WarmUp, shared};
-use super::preference::preference;
-use super::sampling::{CostedTour, Sampled, greedy, sample};
+use super::improved::advantages;
+use super::preference::preference_with_improved;
+use super::sampling::{CostedTour, SampleOptions, Sampled, greedy, sample};
 use super::source::{InstanceSource, Source};
 use crate::routes::decode::features;
 use crate::routes::environment::{Environment, ProblemEnvironment};
@@ -52,7 +53,7 @@ pub(super) struct SampledStep<I> {
     pub(super) points: Tensor<3>,
     pub(super) sampled: Sampled,
     pub(super) baseline: BaselineValues,
-    /// Factors of the log-likelihoods in the loss, one for each tour.
+    /// Factors of the log-likelihoods in the loss, one for each tour, sampled or improved.
     pub(super) coefficients: Vec<f32>,
     pub(super) policy: PolicyLoss,
 }
@@ -278,10 +279,10 @@ impl<E: Environment> PolicyLearner<E> {
                     self.baseline_values(&sampled, shared_mean, costs)
                 }
             };
-            let tours = instances.len() * sampled.tours.shape()[1];
+            let tours = instances.len() * sampled.trajectories;
             let coefficients = self.coefficients(&sampled, &values.values, tours);
             let policy = model.rollout().policy_loss(embeddings, &sampled.tours, coefficients);
-            let log_likelihood = policy.log_likelihood.into_data().iter::<f64>().sum::<f64>() / tours as f64;
+            let log_likelihood = sum_of_sampled(&sampled, policy.log_likelihood) / tours as f64;
             let loss = f64::from(policy.loss.clone().into_scalar::<f32>());
             policy_sums.add(&model, &policy.loss.backward(), &running, share);
             numbers.push(vec![loss, share * mean(&sampled.costs), share * mean(&values.values), log_likelihood]);
@@ -336,7 +337,14 @@ impl<E: Environment> PolicyLearner<E> {
         let model = &self.trainee.model;
         let embeddings = model.encode(points.clone());
         let inner = embeddings.clone().inner();
-        let sampled = sample(&model.valid(), environment, inner, &instances, tours, train.first_node, seed)?;
+        let options = SampleOptions {
+            trajectories: tours,
+            first: train.first_node,
+            seed,
+            improved: train.improved_tours,
+            likelihoods: train.loss == Loss::Preference,
+        };
+        let sampled = sample(&model.valid(), environment, inner, &instances, &options)?;
         let Some(sampled) = sampled else {
             return Err(self.diverged("the probability of a sampled tour is not a number".into()));
         };
@@ -355,7 +363,7 @@ impl<E: Environment> PolicyLearner<E> {
         let SampledStep { instances, sampled, baseline, policy, .. } = step;
         let nodes = instances.first().map_or(0, |first| self.source.environment().nodes(first));
         let count = sampled.costs.len() as f64;
-        let log_likelihood = policy.log_likelihood.into_data().iter::<f64>().sum::<f64>() / count;
+        let log_likelihood = sum_of_sampled(&sampled, policy.log_likelihood) / count;
         let rate = self.rate(self.experiment.train.learning_rate);
         let (loss, gradient_norm) = self.trainee.learn_with(self.step, rate, policy.loss, observe)?;
         self.step += 1;
@@ -375,15 +383,22 @@ impl<E: Environment> PolicyLearner<E> {
         self.frozen.as_ref().map(tours).transpose()
     }
 
-    /// Factor of the log-likelihood of each sampled tour in the loss, whose gradient is
-    /// then that of the mean over all `tours` of the batch.
+    /// Factor of the log-likelihood of each tour, sampled or improved, in the loss, whose gradient is
+    /// then that of the mean over all sampled `tours` of the batch.
     fn coefficients(&self, sampled: &Sampled, baseline: &[f64], tours: usize) -> Vec<f32> {
-        let (train, count) = (&self.experiment.train, tours as f64);
+        let (train, count, trajectories) = (&self.experiment.train, tours as f64, sampled.trajectories);
+        let (improved, factor) = (&sampled.improved, train.improved_weight);
         let weights: Vec<f64> = match train.loss {
-            Loss::Reinforce => sampled.costs.iter().zip(baseline).map(|(cost, value)| cost - value).collect(),
+            Loss::Reinforce => {
+                let own: Vec<f64> = sampled.costs.iter().zip(baseline).map(|(cost, value)| cost - value).collect();
+                let values = baseline.iter().copied().step_by(trajectories.max(1));
+                sampled.together(&own, &advantages(improved, values, factor))
+            }
             Loss::Preference => {
-                let tours = sampled.tours.shape()[1];
-                preference(&sampled.costs, &sampled.log_probabilities, tours, train.preference_scale)
+                let costs = sampled.together(&sampled.costs, &improved.costs);
+                let likelihoods = sampled.together(&sampled.log_probabilities, &improved.log_likelihoods);
+                let tours = [trajectories, improved.count];
+                preference_with_improved(&costs, &likelihoods, tours, train.preference_scale, factor)
             }
         };
         weights.into_iter().map(|weight| (weight / count) as f32).collect()
@@ -435,7 +450,7 @@ impl<E: Environment> PolicyLearner<E> {
         let plain = |values| BaselineValues { values, share: 1.0, mean: None, own: None };
         match self.experiment.train.baseline {
             BaselineKind::None => return plain(vec![0.0; sampled.costs.len()]),
-            BaselineKind::Shared => return plain(shared(&sampled.costs, sampled.tours.shape()[1])),
+            BaselineKind::Shared => return plain(shared(&sampled.costs, sampled.trajectories)),
             BaselineKind::Exponential | BaselineKind::Rollout | BaselineKind::Critic => {}
         }
         let alpha = self.alpha();
@@ -445,6 +460,12 @@ impl<E: Environment> PolicyLearner<E> {
         }
         BaselineValues { values, share: alpha, mean, own }
     }
+}
+
+/// Sum of the log-likelihoods of sampled tours; `all` has those of improved tours too.
+fn sum_of_sampled(sampled: &Sampled, all: Tensor<1>) -> f64 {
+    let all: Vec<f64> = all.into_data().iter::<f64>().collect();
+    sampled.apart(&all).0.iter().sum()
 }
 
 /// The numbers of a learner that are no weights.

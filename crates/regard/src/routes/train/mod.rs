@@ -6,6 +6,7 @@
 
 pub mod baseline;
 mod explain;
+mod improved;
 mod learner;
 mod preference;
 mod run;

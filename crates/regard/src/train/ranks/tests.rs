@@ -141,13 +141,15 @@ fn ranks_that_do_not_divide_the_shards_are_refused() {
 }
 
 /// Networks and batches that take no time, in eight shards of unequal length: a training by its settings.
-const ROUTES: [&[&str]; 6] = [
+const ROUTES: [&[&str]; 8] = [
     &["train.preset=kool-2019", "train.baseline_warmup_epochs=1"],
     &["train.baseline=critic", "train.ema_decay=0", "model.norm=batch"],
     &["train.baseline=exponential", "model.norm=batch", "train.batch_size=5"],
     &["train.baseline=shared", "train.num_starts=3", "train.first_node=given", "data.nodes=[5, 9]"],
     &["train.baseline=none", "train.max_grad_norm=0"],
     &["train.loss=preference", "train.num_starts=4"],
+    &["train.improved_tours=2", "data.nodes=14"],
+    &["task.problem=cvrp", "train.preset=regard-cvrp", "train.loss=preference", "train.improved_tours=1"],
 ];
 
 fn routes(sets: &[&str]) -> RouteExperiment {
