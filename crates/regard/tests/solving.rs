@@ -76,11 +76,11 @@ fn vehicles_are_saved_before_their_routes_are_shortened() {
         generate::uniform(8, 1, 41).remove(0).iter().map(|p| p.map(|x| 100.0 * f64::from(x))).collect();
     let n = points.len();
     let sites = Sites::euclidean("windows", points).unwrap();
-    let ready: Vec<f64> = (0..n).map(|node| if node == 0 { 0.0 } else { (node * 37 % 300) as f64 }).collect();
-    let due = (0..n).map(|node| if node == 0 { 1000.0 } else { ready[node] + 200.0 }).collect();
+    let ready: Vec<f64> = (0..n).map(|node| if node == 0 { 0.0 } else { (node * 37 % 900) as f64 }).collect();
+    let due = (0..n).map(|node| if node == 0 { 2000.0 } else { ready[node] + 150.0 }).collect();
     let service = (0..n).map(|node| if node == 0 { 0.0 } else { 5.0 }).collect();
     let demands = (0..n).map(|node| if node == 0 { 0.0 } else { 1.0 + (node % 3) as f64 }).collect();
-    let instance: Instance = Cvrptw::new(sites, demands, 30.0, TimeWindows { ready, due, service }).unwrap().into();
+    let instance: Instance = Cvrptw::new(sites, demands, 100.0, TimeWindows { ready, due, service }).unwrap().into();
     let solve = |objective: Objective, warm_start: Option<Vec<usize>>, finish: Finish| {
         let options = SolveOptions { objective, warm_start, finish, ..SolveOptions::default() };
         let found = solve_instance(None, &instance, &options).unwrap();
