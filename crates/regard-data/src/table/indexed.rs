@@ -17,10 +17,10 @@ use crate::file::{GZIP, Place};
 use crate::{Error, Result};
 
 /// The size of the first part, by which a reader learns the columns.
-const FIRST: usize = 64 << 20;
+const FIRST: usize = 32 << 20;
 
 /// The most examples that are noted: some hundred MiB with what a training keeps of each.
-const MOST: usize = 1 << 24;
+const MOST: usize = 1 << 23;
 
 /// The first of every so many entries: as many as there are, until they are more than are kept; then every second one,
 /// every fourth, and so on.
@@ -155,7 +155,7 @@ impl IndexedFile {
         self.examples.kept.len()
     }
 
-    /// The number of examples of the file, of which some, evenly spread, are noted if they are more than 16 million.
+    /// The number of examples of the file, of which some, evenly spread, are noted if they are more than 8 million.
     #[must_use]
     pub fn all(&self) -> usize {
         self.examples.count

@@ -17,7 +17,7 @@ use crate::train::{
 };
 
 /// Items that go through a network together; bounds memory.
-const ITEMS_AT_ONCE: usize = 1 << 17;
+const ITEMS_AT_ONCE: usize = 1 << 15;
 
 /// Predictions as numbers.
 #[derive(Clone, Debug, PartialEq)]

@@ -25,7 +25,7 @@ pub enum OnDisk {
 const LARGEST: u64 = 1 << 30;
 /// The bytes of the examples that are in memory beside those on disk, and their number: as many to learn scales and base
 /// learners from, and as many to validate on.
-const IN_MEMORY: (f64, usize) = ((64 << 20) as f64, 50_000);
+const IN_MEMORY: (f64, usize) = ((32 << 20) as f64, 20_000);
 
 impl OnDisk {
     /// If true, the examples of this file stay on disk.
