@@ -18,6 +18,7 @@ pub mod names;
 pub mod npz;
 pub mod pickle;
 pub mod predictions;
+pub mod progress;
 pub mod random;
 pub mod series;
 pub mod sets;

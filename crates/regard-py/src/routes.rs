@@ -294,11 +294,8 @@ impl Search {
             (true, None) => Finish::Bounded,
             (false, None) => Finish::Off,
         };
-        let objective = match self.objective.as_str() {
-            "cost" => Objective::Cost,
-            "vehicles" => Objective::Vehicles,
-            other => return Err(invalid("objective", &format!("is `{other}`, expected cost or vehicles"), None)),
-        };
+        let objective: Objective =
+            self.objective.parse().map_err(|error: String| invalid("objective", &error, None))?;
         Ok(SolveOptions {
             decode: self.decode.as_deref().map(decode_of).transpose()?,
             augment: self.augment,

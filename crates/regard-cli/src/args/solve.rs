@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use regard::routes::solve::{Finish, Objective, SolveOptions};
 use regard::routing::formats::csv::TableOptions;
 use regard::routing::formats::solution::ENDINGS;
@@ -51,9 +52,9 @@ pub(crate) struct SolveArgs {
     /// Start the search from a solution (.tour, .sol, .csv or .json); the result is never worse
     #[arg(long, value_name = "FILE", conflicts_with = "no_improve")]
     warm_start: Option<PathBuf>,
-    /// Objective: the cost alone, or fewer vehicles before the cost (time windows)
-    #[arg(long, value_enum, default_value_t, value_name = "OBJECTIVE")]
-    objective: ObjectiveArg,
+    /// The cost alone, or fewer vehicles before the cost, for problems with time windows
+    #[arg(long, default_value = Objective::NAMES[0], value_parser = objectives(), value_name = "OBJECTIVE")]
+    objective: Objective,
     /// Write the solution to .tour (TSPLIB), .sol (CVRPLIB), .csv (a row for each stop), .geojson or
     /// .gpx (places with latitude and longitude), or .json; a folder if there are several files
     #[arg(long, value_name = "FILE")]
@@ -70,14 +71,9 @@ pub(crate) struct SolveArgs {
     table: TableArgs,
 }
 
-/// The objective of solutions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ObjectiveArg {
-    /// The cost alone.
-    #[default]
-    Cost,
-    /// Fewer vehicles first, then the cost.
-    Vehicles,
+/// The words of objectives.
+fn objectives() -> impl TypedValueParser<Value = Objective> {
+    PossibleValuesParser::new(Objective::NAMES).try_map(|word| word.parse::<Objective>())
 }
 
 /// `regard solve` with paths and options checked.
@@ -146,10 +142,7 @@ impl SolveArgs {
             top_p: self.network.top_p,
             finish,
             seed,
-            objective: match self.objective {
-                ObjectiveArg::Cost => Objective::Cost,
-                ObjectiveArg::Vehicles => Objective::Vehicles,
-            },
+            objective: self.objective,
             ..SolveOptions::default()
         };
         let (model, warm_start) = (self.network.model, self.warm_start);

@@ -1,5 +1,6 @@
 //! `regard train`.
 
+use std::cell::RefCell;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,6 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use regard::Device;
+use regard::data::cancel::{CancellationToken, Cancelled};
+use regard::data::progress::{self, Reading};
 use regard::train::{Ended, Event, Limits, Measure, Measures, Ranks, Trained, ValidationMetrics};
 use serde::Serialize;
 
@@ -15,6 +18,7 @@ use super::families::{self, TrainingOptions};
 use crate::args::TrainJob;
 use crate::failure::Failure;
 use crate::ranks;
+use crate::report::progress::{Done, StageProgress};
 use crate::report::tensorboard::EventFile;
 use crate::report::train::{Started, Step, TrainProgress, Valid};
 use crate::report::{Printer, number};
@@ -49,14 +53,17 @@ pub(super) fn run(job: TrainJob, device: &Device, printer: &mut Printer) -> anyh
 
 fn train(job: TrainJob, ranks: &Ranks, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     let board = job.tensorboard.then(|| job.out.join("tensorboard"));
-    let limits = Limits { steps: job.steps, time: job.time, interrupt: interrupt("this step")? };
+    let interrupted = interrupt("this step")?;
+    let limits = Limits { steps: job.steps, time: job.time, interrupt: interrupted.clone() };
     let experiment = families::load(&job.experiment, &job.sets)?;
     let sizes = [experiment.batch_size(), experiment.log_steps()];
     let mut watch = Watch::new(printer, &job.name, device, sizes, board);
     watch.time = limits.time.map(|time| time.as_secs_f64());
     let options = TrainingOptions { out: job.out.clone(), resume: job.resume, limits, command: command() };
     let begun = Instant::now();
-    let trained = experiment.train(options, device, &mut |event: &Event| watch.see(event))?;
+    let trained = reading_shown(printer, interrupted, || {
+        experiment.train(options, device, &mut |event: &Event| watch.see(event))
+    })?;
     drop(watch);
     let waiting = ranks.waited().as_secs_f64() / begun.elapsed().as_secs_f64().max(1e-9);
     let ranks = ranks.are_several().then(|| RanksResult { count: ranks.size(), waiting });
@@ -76,6 +83,35 @@ fn train(job: TrainJob, ranks: &Ranks, device: &Device, printer: &mut Printer) -
         }
     }
     Ok(Outcome::Done)
+}
+
+/// Trains and shows how much of a large file was read before. Of a training that is interrupted then nothing is there.
+fn reading_shown<T, E: Into<anyhow::Error>>(
+    printer: &Printer,
+    interrupted: Arc<AtomicBool>,
+    train: impl FnOnce() -> Result<T, E>,
+) -> anyhow::Result<T> {
+    const MIB: u64 = 1 << 20;
+    let token = CancellationToken::default();
+    let (shown, reading) = (RefCell::new(Some(StageProgress::new(printer))), token.clone());
+    let see = move |Reading { path, done, size }: Reading<'_>| {
+        if interrupted.load(Ordering::Relaxed) {
+            reading.cancel();
+        }
+        let stage = format!("reading {}", path.display());
+        let [done, of] = [done, size].map(|bytes| (bytes / MIB) as usize);
+        let mut shown = shown.borrow_mut();
+        if let Some(shown) = &*shown {
+            shown.show(Done { stage: &stage, done, of, what: "MiB", limit: None });
+        }
+        if done == of {
+            *shown = None;
+        }
+    };
+    match token.run(|| progress::watched(see, train)) {
+        Ok(trained) => trained.map_err(Into::into),
+        Err(Cancelled) => Err(Failure::new("interrupted while the file was read; nothing was trained").into()),
+    }
 }
 
 /// Trains as one of several ranks, without a word.

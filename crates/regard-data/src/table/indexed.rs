@@ -11,13 +11,18 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use super::stream::{Division, Opened, PART, Part, Records};
-use crate::cancel;
+use rayon::prelude::*;
+
+use super::stream::{Division, Opened, PART, Part, Records, Start};
 use crate::file::{GZIP, Place};
-use crate::{Error, Result};
+use crate::progress::{self, Reading};
+use crate::{Error, Result, cancel};
 
 /// The size of the first part, by which a reader learns the columns.
 const FIRST: usize = 32 << 20;
+
+/// The most parts that are read at a time: each needs several times its size of memory.
+const AT_ONCE: usize = 4;
 
 /// The most examples that are noted: some hundred MiB with what a training keeps of each.
 const MOST: usize = 1 << 23;
@@ -42,18 +47,16 @@ impl<T> Default for Thinned<T> {
 impl<T> Thinned<T> {
     /// Adds the next entry.
     pub fn push(&mut self, entry: T) {
+        if self.kept.len() == self.most && self.count.is_multiple_of(self.every) {
+            let mut at = 0;
+            self.kept.retain(|_| {
+                at += 1;
+                at % 2 == 1
+            });
+            self.every *= 2;
+        }
         if self.count.is_multiple_of(self.every) {
-            if self.kept.len() == self.most {
-                let mut at = 0;
-                self.kept.retain(|_| {
-                    at += 1;
-                    at % 2 == 1
-                });
-                self.every *= 2;
-            }
-            if self.count.is_multiple_of(self.every) {
-                self.kept.push(entry);
-            }
+            self.kept.push(entry);
         }
         self.count += 1;
     }
@@ -101,52 +104,71 @@ impl fmt::Debug for IndexedFile {
 }
 
 impl IndexedFile {
-    /// Reads a file once, part by part, and notes where its examples are. `visit` is called with each part and the lines on
-    /// which its examples begin; it returns the places of those to keep among them, or `None` for all.
+    /// Reads a file once, part by part, and notes where its examples are. `read` is called with each part, several at a
+    /// time once the first is taken; `take` with what it read, in the order of the file, and the lines on which the examples
+    /// begin: it returns the places of those to keep among them, or `None` for all.
     ///
     /// # Errors
     /// [`Error::Io`] where the file cannot be read; [`Error::Parse`] for a file that is compressed or is neither a table
-    /// with a header nor JSON lines, and where a group is there again; those of `visit`.
-    pub fn open<E: From<Error>>(
+    /// with a header nor JSON lines, and where a group is there again; those of `read` and `take`.
+    pub fn open<T: Send, E: From<Error> + Send>(
         path: &Path,
         division: Division<'_>,
-        mut visit: impl FnMut(&Part, &[usize]) -> Result<Option<Vec<usize>>, E>,
+        read: impl Fn(&Part) -> Result<T, E> + Sync,
+        mut take: impl FnMut(T, &[usize]) -> Result<Option<Vec<usize>>, E>,
     ) -> Result<Self, E> {
-        let unreadable = |source| Error::io(path, source);
-        let mut file = File::open(path).map_err(unreadable)?;
-        let stamp = Stamp::of(&file).map_err(unreadable)?;
-        let mut begin = [0; GZIP.len()];
-        let is_packed = file.read_exact(&mut begin).is_ok() && begin == GZIP;
-        file.rewind().map_err(unreadable)?;
-        let copy = file.try_clone().map_err(unreadable)?;
-        let opened = Records::open(Box::new(copy), path, division, 0).map_err(unreadable)?;
-        let Opened::Records(mut records) = opened else { return Err(undivided(path, "").into()) };
-        if is_packed {
-            return Err(undivided(path, "compressed, ").into());
-        }
+        let mut records = records(path, division)?;
+        let file = File::open(path);
+        let (file, stamp) = file
+            .and_then(|file| Stamp::of(&file).map(|stamp| (file, stamp)))
+            .map_err(|source| Error::io(path, source))?;
         records.note_starts();
         let (mut examples, mut digest) = (Thinned::default(), DefaultHasher::new());
-        let mut most = FIRST;
-        while let Some((bytes, place)) = records.part(path, most)? {
+        let (mut most, mut at_once) = (FIRST, 1);
+        let mut is_open = true;
+        while is_open {
             cancel::check();
-            digest.write(&bytes[records.head().len()..]);
-            let part = Part::of(path, bytes, place);
-            let (found, end) = records.starts_of_part();
-            let lines: Vec<usize> = found.iter().map(|start| start.line).collect();
-            let kept = visit(&part, &lines)?;
-            let ends = found.iter().skip(1).map(|start| start.offset).chain([end]);
-            // A part has at most a GiB.
-            let ranges: Vec<(u64, u32)> =
-                found.iter().zip(ends).map(|(start, end)| (start.offset, (end - start.offset) as u32)).collect();
-            match kept {
-                None => ranges.into_iter().for_each(|range| examples.push(range)),
-                Some(places) => places.into_iter().for_each(|at| examples.push(ranges[at])),
+            let (mut parts, mut broken) = (vec![], None);
+            while is_open && parts.len() < at_once {
+                match records.part(path, most) {
+                    Ok(Some((bytes, place))) => {
+                        digest.write(&bytes[records.head().len()..]);
+                        parts.push((Part::of(path, bytes, place), records.starts_of_part()));
+                    }
+                    Ok(None) => is_open = false,
+                    // What is wrong in the parts before it comes first.
+                    Err(error) => (is_open, broken) = (false, Some(error)),
+                }
             }
-            most = PART;
+            let read: Vec<_> = parts.into_par_iter().map(|(part, starts)| (read(&part), starts)).collect();
+            for (read, (starts, end)) in read {
+                let lines: Vec<usize> = starts.iter().map(|start| start.line).collect();
+                let kept = take(read?, &lines)?;
+                let ends = starts.iter().skip(1).map(|start| start.offset).chain([end]);
+                // A part has at most a GiB.
+                let range = |(start, end): (&Start, u64)| (start.offset, (end - start.offset) as u32);
+                let ranges: Vec<(u64, u32)> = starts.iter().zip(ends).map(range).collect();
+                match kept {
+                    None => ranges.into_iter().for_each(|range| examples.push(range)),
+                    Some(places) => places.into_iter().for_each(|at| examples.push(ranges[at])),
+                }
+                progress::report(Reading { path, done: end, size: stamp.size });
+            }
+            if let Some(error) = broken {
+                return Err(error.into());
+            }
+            (most, at_once) = (PART, rayon::current_num_threads().min(AT_ONCE));
         }
         let (head, beginning) = (records.head().to_vec(), records.beginning());
         let file = Mutex::new(file);
         Ok(Self { path: path.to_path_buf(), file, stamp, head, beginning, examples, digest: digest.finish() })
+    }
+
+    /// If true, a file can be opened so: it is a table with a header and the column of the division, or JSON lines, as
+    /// plain text. Whether the rows of each group stand together is known when it is read.
+    #[must_use]
+    pub fn is_possible(path: &Path, division: Division<'_>) -> bool {
+        records(path, division).is_ok()
     }
 
     /// The number of examples.
@@ -227,10 +249,25 @@ impl IndexedFile {
     }
 }
 
-fn undivided(path: &Path, how: &str) -> Error {
-    let reason =
-        format!("is {how}not read example by example; expected a table with a header or JSON lines, as plain text");
-    Error::parse(path, 0, reason).with_hint("`data.on_disk=never` reads it into memory; other formats can be converted")
+/// The records of a plain file.
+fn records(path: &Path, division: Division<'_>) -> Result<Box<Records>> {
+    let undivided = |how: &str| {
+        let reason =
+            format!("is {how}not read example by example; expected a table with a header or JSON lines, as plain text");
+        let error = Error::parse(path, 0, reason);
+        error.with_hint("`data.on_disk=never` reads it into memory; other formats can be converted")
+    };
+    let open = || {
+        let (mut file, mut begin) = (File::open(path)?, [0; GZIP.len()]);
+        let is_packed = file.read_exact(&mut begin).is_ok() && begin == GZIP;
+        file.rewind()?;
+        Ok((is_packed, Records::open(Box::new(file), path, division, 0)?))
+    };
+    match open().map_err(|source| Error::io(path, source))? {
+        (true, _) => Err(undivided("compressed, ")),
+        (false, Opened::Records(records)) => Ok(records),
+        (false, Opened::Other(_)) => Err(undivided("")),
+    }
 }
 
 #[cfg(test)]
@@ -252,8 +289,9 @@ mod tests {
         (folder, path)
     }
 
-    fn all(_: &Part, _: &[usize]) -> Result<Option<Vec<usize>>> {
-        Ok(None)
+    /// All examples of a file.
+    fn open(path: &Path) -> Result<IndexedFile> {
+        IndexedFile::open(path, Division::Groups("id"), |_| Ok(()), |(), _| Ok(None))
     }
 
     fn bags(file: &IndexedFile, chosen: &[usize]) -> Bags {
@@ -267,7 +305,7 @@ mod tests {
     fn examples_are_those_of_the_file_in_any_order() {
         let (_folder, path) = file(TEXT);
         let whole = sets::read(&path, &options()).unwrap();
-        let indexed = IndexedFile::open(&path, Division::Groups("id"), all).unwrap();
+        let indexed = open(&path).unwrap();
         assert_eq!(indexed.len(), 3);
         for chosen in [&[0, 1, 2][..], &[2], &[2, 0], &[1, 1, 0, 1], &[]] {
             let expected = whole.select(chosen);
@@ -287,11 +325,11 @@ mod tests {
     fn examples_that_are_left_out_are_not_counted() {
         let (_folder, path) = file(TEXT);
         let mut seen = vec![];
-        let indexed = IndexedFile::open(&path, Division::Groups("id"), |_, lines| {
+        let take = |(): (), lines: &[usize]| {
             seen.extend_from_slice(lines);
             Ok::<_, Error>(Some(vec![0, 2]))
-        });
-        let indexed = indexed.unwrap();
+        };
+        let indexed = IndexedFile::open(&path, Division::Groups("id"), |_| Ok(()), take).unwrap();
         assert_eq!((seen, indexed.len()), (vec![3, 6, 7], 2));
         assert_eq!(bags(&indexed, &[1]).features(), [4.0, 5.0]);
     }
@@ -312,7 +350,7 @@ mod tests {
     fn content_decides_how_a_file_is_described() {
         let described = |text: &str| {
             let (_folder, path) = file(text);
-            format!("{:?}", IndexedFile::open(&path, Division::Groups("id"), all).unwrap())
+            format!("{:?}", open(&path).unwrap())
         };
         assert_eq!(described(TEXT), described(TEXT));
         assert_ne!(described(TEXT), described(&TEXT.replace("c,1,4", "c,1,6")));
@@ -321,12 +359,12 @@ mod tests {
     #[test]
     fn files_that_change_or_cannot_be_divided_are_refused() {
         let (_folder, path) = file(TEXT);
-        let indexed = IndexedFile::open(&path, Division::Groups("id"), all).unwrap();
+        let indexed = open(&path).unwrap();
         std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"\nd,1,1\n").unwrap();
         assert!(indexed.read(&[0]).err().unwrap().to_string().contains("was changed"));
         let refused = |bytes: &[u8]| {
             std::fs::write(&path, bytes).unwrap();
-            IndexedFile::open(&path, Division::Groups("id"), all).unwrap_err().to_string()
+            open(&path).unwrap_err().to_string()
         };
         assert!(refused(b"1,2,3\n4,5,6\n").contains("example by example"));
         assert!(refused(b"id,y,x\na,1,1\nb,1,2\na,1,3\n").contains("has `a` again"));

@@ -32,10 +32,7 @@ pub(super) fn as_csv(path: &Path) -> Result<String> {
     let bytes = Bytes::from(crate::file::read_bytes(path)?);
     let mut lines = unwound(path, || CsvLines::of(bytes, path))?;
     let mut text = String::new();
-    unwound(path, || {
-        while lines.append(&mut text)? {}
-        Ok(())
-    })?;
+    while lines.append(&mut text)? {}
     Ok(text)
 }
 
@@ -76,10 +73,9 @@ struct CsvText {
 impl Read for CsvText {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.at == self.text.len() {
-            (self.at, self.text) = (0, std::mem::take(&mut self.text));
+            self.at = 0;
             self.text.clear();
-            let (path, lines, text) = (self.lines.path.clone(), &mut self.lines, &mut self.text);
-            let more = unwound(&path, || lines.append(text));
+            let more = self.lines.append(&mut self.text);
             more.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
         }
         let count = buffer.len().min(self.text.len() - self.at);
@@ -106,14 +102,17 @@ impl CsvLines {
 
     /// Appends the next line to a text; `false` at the end.
     fn append(&mut self, text: &mut String) -> Result<bool> {
-        let line = match self.header.take() {
+        let Self { path, header, nanoseconds, rows, line: at } = self;
+        let line = match header.take() {
             Some(header) => header,
             None => {
-                let Some(row) = self.rows.next() else { return Ok(false) };
-                let broken = |error| Error::parse(&self.path, self.line, format!("cannot be read: {error}"));
-                let row = row.map_err(broken)?;
-                self.line += 1;
-                line(&row, &self.nanoseconds)
+                let row = unwound(path, || {
+                    let broken = |error| Error::parse(path, *at, format!("cannot be read: {error}"));
+                    rows.next().transpose().map_err(broken)
+                })?;
+                let Some(row) = row else { return Ok(false) };
+                *at += 1;
+                line(&row, nanoseconds)
             }
         };
         text.push_str(&line);

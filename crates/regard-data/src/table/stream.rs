@@ -330,12 +330,14 @@ impl Records {
     fn begins_group(&mut self, path: &Path) -> Result<bool> {
         let Head { groups: Some(groups), separator: Some(separator), .. } = &mut self.head else { return Ok(true) };
         let line = self.lines + 1;
+        let any_order = match self.starts {
+            Some(_) => "read the file into memory (`data.on_disk=never`)",
+            None => "give the name of a file below 8 GiB: one that can be read again may have any order",
+        };
         groups.next(&self.pending, *separator).map_err(|reason| {
             let name = shown(&groups.name).to_string();
             let error = Error::parse(path, line, reason).in_field(&groups.name);
-            error.with_hint(format!(
-                "sort the rows by `{name}`, or give the name of a file below 8 GiB: one that can be read again may have any order"
-            ))
+            error.with_hint(format!("sort the rows by `{name}`, or {any_order}"))
         })
     }
 

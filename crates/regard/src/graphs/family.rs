@@ -131,19 +131,16 @@ impl Family for Graphs {
         let Context { experiment, config, data: source, device } = context;
         let (train, of_graphs) = (&experiment.train, &experiment.train.family);
         let BatchPosition { step, steps_per_epoch, order, shard } = batch;
-        let position = [step, steps_per_epoch];
-        let chosen = match &source.on_disk {
-            Some(graphs) => order.batch_of_epoch(0..graphs.len(), train.seed, position, train.batch_size),
-            None => {
-                let all = source.training.graphs.iter().copied();
-                order.batch_of_epoch(all, train.seed, position, train.batch_size)
-            }
-        };
-        let Some((graphs, share)) = ShardLoss::examples(shard, &chosen) else { return Ok(None) };
-        let read = source.on_disk.as_ref().map(|all| all.select(config, graphs)).transpose()?;
+        let all = 0..source.training_graphs();
+        let chosen = order.batch_of_epoch(all, train.seed, [step, steps_per_epoch], train.batch_size);
+        let Some((chosen, share)) = ShardLoss::examples(shard, &chosen) else { return Ok(None) };
+        let read = source.on_disk.as_ref().map(|all| all.select(config, chosen)).transpose()?;
         let (examples, split, graphs) = match &read {
-            Some((examples, split)) => (examples, split, split.graphs.as_slice()),
-            None => (&source.examples, &source.training, graphs),
+            Some((examples, split)) => (examples, split, split.graphs.clone()),
+            None => {
+                let graphs = chosen.iter().map(|&at| source.training.graphs[at]).collect();
+                (&source.examples, &source.training, graphs)
+            }
         };
         let graphs = graphs.repeat(of_graphs.augmented_views);
         let mut input = examples.input(config, &graphs, Some((of_graphs.sign_flip, noise)));

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use regard_data::labels::Labels;
 use regard_data::table::indexed::{IndexedFile, Thinned};
+use regard_data::table::stream::Division;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OnDisk {
-    /// Those of plain files above 1 GiB.
+    /// Those of files above 1 GiB that can be read example by example.
     #[default]
     Auto,
     /// Those of every file.
@@ -29,10 +30,10 @@ const IN_MEMORY: (f64, usize) = ((32 << 20) as f64, 20_000);
 
 impl OnDisk {
     /// If true, the examples of this file stay on disk.
-    pub(crate) fn keeps(self, path: &Path) -> bool {
-        let is_packed = || path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"));
+    pub(crate) fn keeps(self, path: &Path, division: Division<'_>) -> bool {
+        let is_large = || path.metadata().is_ok_and(|meta| meta.is_file() && meta.len() > LARGEST);
         match self {
-            Self::Auto => path.metadata().is_ok_and(|meta| meta.is_file() && meta.len() > LARGEST) && !is_packed(),
+            Self::Auto => is_large() && IndexedFile::is_possible(path, division),
             Self::Always => true,
             Self::Never => false,
         }
@@ -50,13 +51,13 @@ pub(crate) fn in_memory(file: &IndexedFile, places: &[usize]) -> Vec<usize> {
 pub(crate) struct ClassesMet {
     places: HashMap<String, u32>,
     names: Vec<String>,
-    /// The class of each example, an index of `names`.
-    of: Thinned<u32>,
+    /// The class of each example, an index of `names`; `None` for one without a class.
+    of: Thinned<Option<u32>>,
 }
 
 impl ClassesMet {
-    /// Adds examples of these classes, `of` as indices of `names`.
-    pub(crate) fn add(&mut self, names: &[String], of: impl Iterator<Item = usize>) {
+    /// Adds examples of these classes, `of` as indices of `names`; `None` for one without a class.
+    pub(crate) fn add(&mut self, names: &[String], of: impl Iterator<Item = Option<usize>>) {
         let met = |name: &String| {
             *self.places.entry(name.clone()).or_insert_with(|| {
                 self.names.push(name.clone());
@@ -64,13 +65,14 @@ impl ClassesMet {
             })
         };
         let met: Vec<u32> = names.iter().map(met).collect();
-        of.for_each(|class| self.of.push(met[class]));
+        of.for_each(|class| self.of.push(class.map(|class| met[class])));
     }
 
-    /// The names in the order that all examples together give them, and the class of each example.
+    /// The names in the order that all examples together give them, and the class of each example, 0 without one.
     pub(crate) fn sorted(self) -> (Vec<String>, Vec<usize>) {
         let sorted = Labels::of_texts(self.names).classes();
-        (sorted.names, self.of.into_kept().into_iter().map(|class| sorted.of[class as usize]).collect())
+        let of = self.of.into_kept().into_iter().map(|class| class.map_or(0, |class| sorted.of[class as usize]));
+        (sorted.names, of.collect())
     }
 }
 
@@ -102,23 +104,31 @@ mod tests {
         let texts = |texts: &[&str]| Labels::of_texts(texts.iter().map(|text| (*text).to_owned()).collect()).classes();
         for part in [&["10", "9", "10"][..], &["2", "9"]] {
             let classes = texts(part);
-            met.add(&classes.names, classes.of.iter().copied());
+            met.add(&classes.names, classes.of.iter().copied().map(Some));
         }
-        let whole = texts(&["10", "9", "10", "2", "9"]);
+        let mut whole = texts(&["10", "9", "10", "2", "9"]);
+        // A part may have no class at all.
+        met.add(&[], [None, None].into_iter());
+        whole.of.extend([0, 0]);
         assert_eq!(met.sorted(), (whole.names, whole.of));
     }
 
     #[test]
     fn large_plain_files_stay_on_disk_unless_said_otherwise() {
         let folder = tempfile::tempdir().unwrap();
-        let sparse = |name: &str, size: u64| {
+        let sparse = |name: &str, begin: &[u8], size: u64| {
             let path = folder.path().join(name);
-            std::fs::File::create(&path).unwrap().set_len(size).unwrap();
+            std::fs::write(&path, begin.repeat((1 << 19) / begin.len())).unwrap();
+            std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(size).unwrap();
             path
         };
-        let (small, large) = (sparse("a.csv", LARGEST), sparse("b.csv", LARGEST + 1));
-        let packed = sparse("b.csv.gz", LARGEST + 1);
-        assert_eq!([&small, &large, &packed].map(|path| OnDisk::Auto.keeps(path)), [false, true, false]);
-        assert!(OnDisk::Always.keeps(&small) && !OnDisk::Never.keeps(&large));
+        let (table, division) = (&b"id,x\n"[..], Division::Groups("id"));
+        let (small, large) = (sparse("a.csv", table, LARGEST), sparse("b.csv", table, LARGEST + 1));
+        let packed = sparse("b.csv.gz", &[0x1f, 0x8b], LARGEST + 1);
+        assert_eq!([&small, &large, &packed].map(|path| OnDisk::Auto.keeps(path, division)), [false, true, false]);
+        // Of other formats all is read, as before.
+        let unnamed = sparse("c.csv", b"1,a,0.5\n", LARGEST + 1);
+        assert!(!OnDisk::Auto.keeps(&unnamed, division) && !OnDisk::Auto.keeps(&large, Division::Lines));
+        assert!(OnDisk::Always.keeps(&small, division) && !OnDisk::Never.keeps(&large, division));
     }
 }

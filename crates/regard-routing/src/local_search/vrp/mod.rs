@@ -240,7 +240,7 @@ pub(crate) fn construct_named(vrp: &Vrp, deadline: Option<Instant>) -> (&'static
     };
     match vrp.vehicles {
         Some(vehicles) if routes_with_customers(&routes) > vehicles => {
-            (name, with_fewer_routes(vrp, &routes, deadline))
+            (name, with_fewer_routes(vrp, &routes, vehicles, VrpOptions::default().seed, deadline))
         }
         _ => (name, routes),
     }
@@ -257,16 +257,11 @@ pub fn with_fewest_routes(vrp: &Vrp, routes: &[Vec<usize>], seed: u64, deadline:
     let least = (load / (vrp.capacity * (1.0 + ROUNDING))).ceil();
     // Without demands one route may do.
     let enough = if least.is_finite() { (least as usize).max(1) } else { 1 };
-    with_routes(vrp, routes, enough, seed, deadline)
-}
-
-/// Routes for as many vehicles as there are, or as few as were found.
-fn with_fewer_routes(vrp: &Vrp, routes: &[Vec<usize>], deadline: Option<Instant>) -> Vec<Vec<usize>> {
-    with_routes(vrp, routes, vrp.vehicles.unwrap_or(1), VrpOptions::default().seed, deadline)
+    with_fewer_routes(vrp, routes, enough, seed, deadline)
 }
 
 /// As few routes as were found, but no fewer than `enough`.
-fn with_routes(
+fn with_fewer_routes(
     vrp: &Vrp,
     routes: &[Vec<usize>],
     enough: usize,

@@ -46,9 +46,9 @@ impl Source {
     /// # Errors
     /// Those of reading a file; [`Error::Config`](crate::Error::Config) for data that the task does not fit.
     pub fn of(experiment: &GraphExperiment) -> Result<(Self, GraphTransformerConfig)> {
-        let GraphData { source, path, on_disk, .. } = &experiment.data;
+        let GraphData { source, path, on_disk: choice, .. } = &experiment.data;
         let path = Path::new(path);
-        if *source == SourceKind::File && on_disk.keeps(path) {
+        if *source == SourceKind::File && choice.keeps(path, on_disk::division(&experiment.data)) {
             return GraphsOnDisk::source(experiment, path);
         }
         Self::of_graphs(experiment, graphs_of(experiment)?)
@@ -75,6 +75,8 @@ impl Source {
 pub(crate) struct Placed {
     pub(crate) graphs: Arc<Graphs>,
     pub(crate) positions: Arc<Positions>,
+    /// Names of the classes to tell apart, where there are more than these graphs have; empty for those of the graphs.
+    classes: Vec<String>,
 }
 
 impl Placed {
@@ -91,7 +93,7 @@ impl Placed {
             folder => Positions::cached(&graphs, &encoding, folder, &|_, _| ())?,
         };
         let graphs = if experiment.data.complete_graph { graphs.complete() } else { graphs };
-        Ok(Self { graphs: Arc::new(graphs), positions: Arc::new(positions) })
+        Ok(Self { graphs: Arc::new(graphs), positions: Arc::new(positions), classes: vec![] })
     }
 
     /// The task on these graphs.
@@ -110,12 +112,12 @@ impl Placed {
         experiment: &GraphExperiment,
         [training, validation, test]: DataSplits,
     ) -> Result<(Source, GraphTransformerConfig)> {
-        let Self { graphs, positions } = self.clone();
+        let Self { graphs, positions, classes } = self.clone();
         let graphs = match experiment.data.min_type_count {
             0 => graphs,
             least => Arc::new(Graphs::clone(&graphs).with_rare_nodes_as(prepared::OTHER, &training.graphs, least)),
         };
-        let mut config = prepared::prepared(experiment, &graphs, &training)?;
+        let mut config = prepared::prepared(experiment, &graphs, &training, classes)?;
         let graphs = match graphs.has_missing() {
             true => Arc::new(Graphs::clone(&graphs).filled([&config.data.node_mean, &config.data.edge_mean])),
             false => graphs,

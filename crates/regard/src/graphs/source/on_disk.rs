@@ -3,8 +3,11 @@
 use std::path::Path;
 
 use regard_data::graphs::{Graphs, Kinds, Level, Part};
-use regard_data::table::indexed::{IndexedFile, Thinned};
-use regard_data::table::stream::Division;
+use regard_data::table::{
+    self,
+    indexed::{IndexedFile, Thinned},
+    stream::Division,
+};
 
 use super::prepared::{only_classes, targets};
 use super::splits::{DataSplits, cut};
@@ -14,6 +17,14 @@ use crate::graphs::experiment::{GraphData, GraphExperiment, TaskChoice};
 use crate::graphs::model::GraphTransformerConfig;
 use crate::supervised::on_disk::{ClassesMet, in_memory, note};
 use crate::{Error, Result};
+
+/// The rows of a file that are one graph.
+pub(super) fn division(data: &GraphData) -> Division<'_> {
+    match data.smiles.as_str() {
+        "" => Division::Lines,
+        column => Division::Rows(column),
+    }
+}
 
 /// Graphs to train on that stay on disk.
 #[derive(Debug)]
@@ -63,31 +74,21 @@ impl Met {
             self.has_numbers |= !only_classes(targets.values());
             if targets.level() == Level::Graph && targets.tasks().len() == 1 {
                 let found = targets.classes(0)?;
-                self.classes.add(&found.names, found.of.iter().map(|class| class.unwrap_or(0)));
+                self.classes.add(&found.names, found.of.iter().copied());
             }
         }
         Ok(())
     }
+}
 
-    /// Training, validation and test among `count` graphs.
-    fn splits(&mut self, experiment: &GraphExperiment, count: usize) -> Result<[Vec<usize>; 3]> {
-        if let Some(parts) = self.parts.take().map(Thinned::into_kept) {
-            if parts.len() != count {
-                let reason = "is the column of the split, which some graphs of the file do not have";
-                return Err(Error::config("data.split", reason));
-            }
-            let places = |part: Part| (0..count).filter(|&graph| parts[graph] == part).collect();
-            return Ok([Part::Training, Part::Validation, Part::Test].map(places));
-        }
-        let (_, strata) = std::mem::take(&mut self.classes).sorted();
-        let are_classes = match experiment.task.kind {
-            TaskChoice::Classification => true,
-            TaskChoice::Data => !self.has_numbers,
-            TaskChoice::Regression | TaskChoice::Labels => false,
-        };
-        let strata = if are_classes && strata.len() == count { strata } else { vec![0; count] };
-        cut(&experiment.data, &strata)
+/// Training, validation and test among `count` graphs of these parts.
+fn places_of(parts: &[Part], count: usize) -> Result<[Vec<usize>; 3]> {
+    if parts.len() != count {
+        let reason = "is the column of the split, which some graphs of the file do not have";
+        return Err(Error::config("data.split", reason));
     }
+    let places = |part: Part| (0..count).filter(|&graph| parts[graph] == part).collect();
+    Ok([Part::Training, Part::Validation, Part::Test].map(places))
 }
 
 impl GraphsOnDisk {
@@ -118,31 +119,37 @@ impl GraphsOnDisk {
 
     /// The source of an experiment whose graphs stay on disk, and the network's settings with what follows from the data.
     pub(super) fn source(experiment: &GraphExperiment, path: &Path) -> Result<(Source, GraphTransformerConfig)> {
-        let data = &experiment.data;
-        let division = match data.smiles.as_str() {
-            "" => Division::Lines,
-            column => Division::Rows(column),
-        };
-        let (mut met, mut notes) = (Met::default(), vec![]);
-        let file = IndexedFile::open(path, division, |part, lines| {
-            let graphs = part.open(|| read_graphs(path, data, true))?;
+        let (data, mut met) = (&experiment.data, Met::default());
+        let read = |part: &table::stream::Part| part.open(|| read_graphs(path, data, true));
+        let take = |graphs: Graphs, lines: &[usize]| {
             met.add(&graphs)?;
-            if notes.is_empty() {
-                notes = graphs.notes().to_vec();
-            }
             if graphs.skipped().is_empty() {
                 return Ok(None);
             }
             let stays = |line: &usize| graphs.skipped().binary_search_by_key(line, |row| row.line).is_err();
-            Ok::<_, Error>(Some((0..lines.len()).filter(|&at| stays(&lines[at])).collect()))
-        })?;
-        let [training, validation, test] = met.splits(experiment, file.len())?;
+            Ok(Some((0..lines.len()).filter(|&at| stays(&lines[at])).collect()))
+        };
+        let file = IndexedFile::open(path, division(data), read, take)?;
+        let Met { kinds, parts, classes, has_numbers } = met;
+        let (classes, strata) = classes.sorted();
+        let [training, validation, test] = match parts.map(Thinned::into_kept) {
+            Some(parts) => places_of(&parts, file.len())?,
+            None => {
+                let are_classes = match experiment.task.kind {
+                    TaskChoice::Classification => true,
+                    TaskChoice::Data => !has_numbers,
+                    TaskChoice::Regression | TaskChoice::Labels => false,
+                };
+                let strata = if are_classes && strata.len() == file.len() { strata } else { vec![0; file.len()] };
+                cut(data, &strata)?
+            }
+        };
         let here = [&training, &validation, &test].map(|places| in_memory(&file, places));
         let held_out = [here[1].len() + here[2].len(), validation.len() + test.len()];
         let note = note(&file, "graphs", [here[0].len(), training.len()], held_out);
         let (part, places) = file.read(&here.concat())?;
         let graphs = part.open(|| read_graphs(path, data, true))?.select(&places);
-        let graphs = match &met.kinds {
+        let graphs = match &kinds {
             Some([nodes, edges]) => graphs.align(nodes, edges, None)?,
             None => graphs,
         };
@@ -152,7 +159,8 @@ impl GraphsOnDisk {
             begin += places.len();
             DataSplit { graphs, nodes: None }
         });
-        let (source, config) = Placed::of_graphs(experiment, graphs)?.source(experiment, splits)?;
+        let placed = Placed { classes, ..Placed::of_graphs(experiment, graphs)? };
+        let (source, config) = placed.source(experiment, splits)?;
         let on_disk = Some(Self { file, data: data.clone(), places: training, note });
         Ok((Source { on_disk, ..source }, config))
     }

@@ -35,11 +35,12 @@ pub(super) fn only_classes(values: &Values) -> bool {
     }
 }
 
-/// The network's settings with the sizes and names of the data.
+/// The network's settings with the sizes and names of the data; `classes` is empty for those of the graphs.
 pub(super) fn prepared(
     experiment: &GraphExperiment,
     graphs: &Graphs,
     training: &DataSplit,
+    classes: Vec<String>,
 ) -> Result<GraphTransformerConfig> {
     let (nodes, edges) = (graphs.node_features(), graphs.edge_features());
     let mut config = GraphTransformerConfig {
@@ -78,7 +79,7 @@ pub(super) fn prepared(
                 let reason = format!("gives {} columns; expected one column of classes", targets.tasks().len());
                 return Err(Error::config("data.targets", reason));
             }
-            config.data.classes = targets.classes(0)?.names;
+            config.data.classes = if classes.is_empty() { targets.classes(0)?.names } else { classes };
             config.outputs = config.data.classes.len().max(1);
         }
         GraphTask::Regression | GraphTask::Labels => config.outputs = targets.tasks().len(),

@@ -24,6 +24,7 @@
 mod plan;
 mod search;
 
+use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use regard_data::cancel::{self, CancellationToken};
@@ -52,6 +53,23 @@ pub enum Objective {
     Cost,
     /// Fewer vehicles first, then the cost, for problems whose vehicles can be limited.
     Vehicles,
+}
+
+impl Objective {
+    /// The words of all objectives.
+    pub const NAMES: [&str; 2] = ["cost", "vehicles"];
+}
+
+impl FromStr for Objective {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        match text {
+            "cost" => Ok(Self::Cost),
+            "vehicles" => Ok(Self::Vehicles),
+            _ => Err(format!("is `{text}`, expected {}", Self::NAMES.join(" or "))),
+        }
+    }
 }
 
 /// Options of [`solve`].
@@ -268,7 +286,7 @@ fn fewest_vehicles<S: SolverInstance>(instance: &S, options: &SolveOptions, star
     found.ok_or_else(|| {
         let what = "the objective `vehicles`".to_owned();
         let reason = format!("the number of vehicles does not count in problem `{}`", S::Problem::NAME);
-        Error::Unsupported { what, reason }.with_hint("leave out --objective; cvrptw has it")
+        Error::Unsupported { what, reason }.with_hint("leave out --objective; it counts where there are time windows")
     })
 }
 

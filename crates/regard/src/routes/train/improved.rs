@@ -11,6 +11,9 @@ use crate::routes::environment::Environment;
 /// Costs that differ by a smaller share are those of one tour, summed in another order.
 const ROUNDING: f64 = 1e-9;
 
+/// Solutions of each instance, `[instances][solutions]`, node by node.
+type Solutions = Vec<Vec<Vec<usize>>>;
+
 /// Improved tours of a batch, the same number of each instance.
 #[derive(Debug, Default)]
 pub(super) struct Improved {
@@ -33,7 +36,7 @@ pub(super) fn improve<E: Environment>(
     tours: &[Vec<&[usize]>],
     costs: &[Vec<f64>],
     count: usize,
-) -> Result<(Vec<Vec<Vec<usize>>>, Vec<f64>)> {
+) -> Result<(Solutions, Vec<f64>)> {
     let best = tours.iter().zip(costs).map(|(tours, costs)| {
         let places = best_different(costs, count);
         // The best tour takes the place of those that are missing, and does not count twice.

@@ -1,19 +1,28 @@
 //! Sets of a file that is larger than memory.
 
 use std::path::Path;
+use std::sync::OnceLock;
 
 use regard_data::sets::{Bags, FeatureNames};
 use regard_data::table::indexed::IndexedFile;
-use regard_data::table::stream::Division;
+use regard_data::table::stream::{Division, Part};
 
 use super::files::{labelled, labels, read_bags, read_encoded, settings};
 use super::{Source, TrainingSets, split};
+use crate::Result;
 use crate::sets::examples::Examples;
 use crate::sets::experiment::{SetData, SetExperiment};
 use crate::sets::model::SetTransformerConfig;
 use crate::sets::task::TaskKind;
 use crate::supervised::on_disk::{ClassesMet, in_memory, note};
-use crate::{Error, Result};
+
+/// The rows of a file that are one set.
+pub(super) fn division(data: &SetData) -> Division<'_> {
+    match data.group_by.as_str() {
+        "" => Division::Lines,
+        column => Division::Groups(column),
+    }
+}
 
 /// Sets to train on that stay on disk.
 #[derive(Debug)]
@@ -65,33 +74,34 @@ impl SetsOnDisk {
     /// The source of an experiment whose sets stay on disk, and the network's settings with what follows from the data.
     pub(super) fn source(experiment: &SetExperiment, path: &Path) -> Result<(Source, SetTransformerConfig)> {
         let (data, kind) = (&experiment.data, experiment.task.kind);
-        let division = match data.group_by.as_str() {
-            "" => Division::Lines,
-            column => Division::Groups(column),
-        };
-        let (mut features, mut notes, mut classes) = (None, None, ClassesMet::default());
-        let indexed = IndexedFile::open(path, division, |part, _| {
-            let bags = part.open(|| match &features {
+        // The columns of the first part are those of all.
+        let features: OnceLock<Option<Vec<String>>> = OnceLock::new();
+        let (mut notes, mut classes) = (None, ClassesMet::default());
+        let read = |part: &Part| {
+            part.open(|| match features.get() {
                 None => read_bags(path, data, kind, true),
-                Some(names) => read_encoded(path, data, kind, true, Option::as_deref(names)),
-            })?;
+                Some(names) => read_encoded(path, data, kind, true, names.as_deref()),
+            })
+        };
+        let take = |bags: Bags, _: &[usize]| {
             if kind == TaskKind::Classification {
                 let found = labels(&bags)?.classes();
-                classes.add(&found.names, found.of.iter().copied());
+                classes.add(&found.names, found.of.iter().copied().map(Some));
             }
-            features.get_or_insert_with(|| match bags.names() {
+            features.get_or_init(|| match bags.names() {
                 FeatureNames::Count(_) => None,
                 FeatureNames::Named(names) => Some(names.clone()),
             });
             notes.get_or_insert_with(|| bags.notes().to_vec());
-            Ok::<_, Error>(None)
-        })?;
+            Ok(None)
+        };
+        let indexed = IndexedFile::open(path, division(data), read, take)?;
         let (classes, mut strata) = classes.sorted();
         if strata.is_empty() {
             strata = vec![0; indexed.len()];
         }
         let [training, held_out] = split(experiment, &strata)?;
-        let file = SetFile { indexed, data: data.clone(), kind, features: features.flatten() };
+        let file = SetFile { indexed, data: data.clone(), kind, features: features.into_inner().flatten() };
         let (known, validated) = (in_memory(&file.indexed, &training), in_memory(&file.indexed, &held_out));
         let counts = |some: &[usize], all: &[usize]| [some.len(), all.len()];
         let kept = note(&file.indexed, "sets", counts(&known, &training), counts(&validated, &held_out));
