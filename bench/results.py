@@ -193,6 +193,7 @@ def routes(folder):
     yield tables.markdown(["library", "problem", "files", "nodes", "mean gap", "largest gap", "command"], rows) + "\n"
     yield from time_windows(folder)
     yield from searches(folder)
+    yield from large_tours(folder)
     yield from deadlines(folder)
 
 
@@ -222,6 +223,28 @@ def time_windows(folder):
             rows.append(row)
         head = ["class", "files", "regard: mean gap", "largest gap", "best known reached", "mean vehicles"]
         yield tables.markdown([*head, "PyVRP: mean gap", *head[3:]], rows) + "\n"
+
+
+def large_tours(folder):
+    """Tours through very many places beside Concorde's heuristics."""
+    for _, record in records.read(folder, "large"):
+        yield "### Tours through up to 100,000 places beside Concorde's heuristics\n"
+        yield (
+            f"`regard solve --time {record['seconds']:g}s --threads 1` and Concorde's chained Lin-Kernighan (`linkern`, commit "
+            f"{record['concorde']} of github.com/matthelb/concorde) at the same time, each on one core of {record['machine']['cpu']} "
+            f"({record['date']}); then Concorde's greedy tour with 2-opt and moves of segments, to its end. Made-up places in a square, "
+            "uniform or thick around a hundred centres. Lengths relative to chained Lin-Kernighan; the asymptote is what the optimum of "
+            "uniform places comes to (0.7124 sqrt(n A), Johnson & McGeoch 1996). Measured with `python bench/large.py`.\n"
+        )
+        rows = []
+        for one in record["rows"]:
+            cost, seconds = one["cost"], one["seconds"]
+            apart = lambda name: f"{cost[name] / cost['linkern'] - 1:+.2%}"
+            asymptote = f"{cost['regard'] / one['asymptote'] - 1:+.2%}" if "asymptote" in one else "-"
+            row = [one["kind"], f"{one['places']:,}", apart("regard"), f"{seconds['regard']:.1f} s", f"{seconds['linkern']:.1f} s"]
+            rows.append([*row, apart("greedy"), f"{seconds['greedy']:.1f} s", asymptote])
+        head = ["places", "number", "regard", "time", "chained Lin-Kernighan: time", "greedy, 2-opt, segments", "time", "regard to asymptote"]
+        yield tables.markdown(head, rows) + "\n"
 
 
 def searches(folder):
@@ -546,6 +569,12 @@ def scale(folder):
                 f"`regard predict --model regard-max -` read {one['rows']:,} rows ({one['sets']:,} sets) from a pipe in {one['seconds']:,.0f} s, "
                 f"{one['per_second']:,.0f} rows a second, with at most {one['peak_mib']:,.0f} MiB of memory.\n"
             )
+        if one := record.get("file"):
+            yield (
+                f"`regard train sets/bags` trained on a file of {one['bytes'] / 2**30:,.1f} GiB ({one['rows']:,} rows, {one['sets']:,} sets, "
+                f"{one['columns']} columns) with {one['limit_bytes'] / 2**30:g} GiB of address space (`ulimit -v`), without base learners: one pass over "
+                f"the file in {one['seconds_to_first_step']:,.0f} s on {one['threads']} cores, at most {one['peak_mib']:,.0f} MiB of memory.\n"
+            )
 
 
 def python_package(folder):
@@ -647,6 +676,8 @@ def index():
         ("trained-series", "trained forecasters: network, base forecasters and blend", "trained_series.py"),
         ("memory", "peak memory of a command", "memory.py"),
         ("search", "local search of two builds", "search.py"),
+        ("large", "tours through very many places beside Concorde", "large.py"),
+        ("scale", "several ranks, streams and files larger than memory", "scale.py"),
         ("solomon", "Solomon's instances with time windows beside PyVRP", "solomon.py"),
         ("deadlines", "ends of `solve --time` on a busy machine", "deadlines.py"),
         ("start", "time of a short command", "start.py"),

@@ -1,16 +1,19 @@
-"""Measures training on several ranks, and predictions for a stream that is larger than memory; writes results/scale.json.
+"""Measures training on several ranks, predictions for a stream and training from a file that are larger than memory; writes
+results/scale.json.
 
-    python3 bench/scale.py target/release/regard [--rows 100000000] [--steps 40]
+    python3 bench/scale.py target/release/regard [--rows 100000000] [--steps 40] [--gib 20] [--only ranks|stream|file]
 
 Weak scaling: one rank of one thread trains with a batch, two ranks of one thread each train with twice that batch; the
 efficiency is the time of the first by that of the second. Needs `mpirun` and a program built with `--features mpi`. The
 time on 64 machines is calculated from these numbers, see `machines`. The stream is a table of points in sets of a hundred,
-written while it is read; the address space of the program is limited.
+written while it is read; the address space of the program is limited. The file is a table of customers with visits, from
+which a classifier is trained without base learners.
 """
 
 import argparse
 import json
 import os
+import random
 import re
 import subprocess
 import sys
@@ -35,6 +38,9 @@ MACHINES = 64
 SET = 100
 # Bytes of address space: a program with its threads takes some without using it.
 ADDRESSES = 3 << 30
+# The same for training from a file, the columns of its table and the rows of a set.
+ADDRESSES_OF_TRAINING = 2 << 30
+COLUMNS, VISITS = 40, 3
 
 
 def trained(program, experiment, ranks, batch, settings, steps, folder):
@@ -113,21 +119,69 @@ def stream(program, rows):
     return {"rows": rows, "sets": rows // SET, "seconds": seconds, "per_second": rows / seconds, "peak_mib": peak / 1024}
 
 
+def visits(path, size):
+    """Writes a table of so many bytes; returns the number of its sets."""
+    draws = random.Random(7)
+    blocks = []
+    # A block of customers is there many times under other names.
+    for _ in range(1000):
+        left = draws.randrange(2)
+        numbers = [[f"{draws.gauss(left if column < 4 else 0, 1):.3f}" for column in range(COLUMNS)] for _ in range(VISITS)]
+        blocks.append([f",{left},{','.join(row)}\n".encode() for row in numbers])
+    written = sets = 0
+    with open(path, "wb") as out:
+        out.write(("customer,left," + ",".join(f"x{column}" for column in range(COLUMNS)) + "\n").encode())
+        while written < size:
+            names = (str(sets + at).encode() for at in range(len(blocks)))
+            written += out.write(b"".join(name + row for name, rows in zip(names, blocks) for row in rows))
+            sets += len(blocks)
+    return sets
+
+
+def file(program, gib, steps):
+    """Seconds to the first step and of the rest, and peak memory, of a training from a file."""
+    with tempfile.TemporaryDirectory(dir=ROOT.parent) as folder:
+        folder = Path(folder)
+        path = folder / "visits.csv"
+        sets = visits(path, gib << 30)
+        words = [program, "train", "sets/bags", "--steps", steps, "--no-progress", "--out", folder / "out"]
+        given = [f"data.path={path}", "data.group_by=customer", "data.target=left", "task.kind=classification", "eval.blend=false", "train.log_steps=1"]
+        words += [word for one in given for word in ("--set", one)]
+        limited = ["sh", "-c", f'ulimit -v {ADDRESSES_OF_TRAINING >> 10}; exec "$0" "$@"', *map(str, words)]
+        begun, first = time.monotonic(), None
+        process = subprocess.Popen(limited, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        status, said, peak = Path(f"/proc/{process.pid}/status"), [], 0
+        for line in process.stderr:
+            said.append(line)
+            peak = max([peak, *(int(found) for found in re.findall(r"VmHWM:\s+(\d+)", status.read_text()))])
+            if first is None and line.startswith("epoch"):
+                first = time.monotonic() - begun
+        if process.wait():
+            sys.exit("".join(said))
+        seconds = time.monotonic() - begun
+        size = path.stat().st_size
+    row = {"bytes": size, "sets": sets, "columns": COLUMNS, "rows": sets * VISITS, "limit_bytes": ADDRESSES_OF_TRAINING, "peak_mib": peak / 1024}
+    return row | {"seconds_to_first_step": first, "seconds": seconds, "steps": steps, "threads": os.cpu_count()}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("program", type=Path)
     parser.add_argument("--rows", type=int, default=100_000_000)
     parser.add_argument("--steps", type=int, default=40)
-    parser.add_argument("--only", choices=["ranks", "stream"])
+    parser.add_argument("--gib", type=int, default=20)
+    parser.add_argument("--only", choices=["ranks", "stream", "file"])
     arguments = parser.parse_args()
     program, saved = arguments.program.resolve(), ROOT / "results/scale.json"
     record = json.loads(saved.read_text()) if saved.exists() else {}
     record |= {"format": 1, "kind": "scale", "date": time.strftime("%Y-%m-%d"), "machine": machine.description()}
     record["commit"] = machine.commit(ROOT)
-    if arguments.only != "stream":
+    if arguments.only in (None, "ranks"):
         record["ranks"] = ranks(program, arguments.steps)
-    if arguments.only != "ranks":
+    if arguments.only in (None, "stream"):
         record["stream"] = stream(program, arguments.rows)
+    if arguments.only in (None, "file"):
+        record["file"] = file(program, arguments.gib, arguments.steps)
     records.save(saved, record)
 
 
