@@ -11,12 +11,12 @@ use regard::explain::attribution::{Attribution, AttributionOptions};
 use regard::graphs::attribution::GraphAttribution;
 use regard::graphs::examples::Examples;
 use regard::graphs::experiment::GraphData;
-use regard::graphs::predict::{AttentionWeights, GraphModel};
+use regard::graphs::predict::{AttentionWeights, GraphModel, TestedGraphs};
 use regard::graphs::task::{GraphTask, LevelName};
 use serde_json::Value;
 
 use super::intervals::with_intervals;
-use super::parts::in_parts;
+use super::parts::{in_parts, over_parts};
 use super::{Outcome, attribution};
 use crate::args::{EvalJob, PredictArgs};
 use crate::failure::Failure;
@@ -44,9 +44,18 @@ pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) ->
                 decimal: job.table.decimal.map_or(data.decimal, Into::into),
                 ..data
             };
-            let examples = model.read(file, &data, true)?;
-            examples.warnings().iter().for_each(|warning| printer.note(warning));
-            (model.measure(&examples)?, file.display().to_string())
+            let tested = |printer: &Printer| -> anyhow::Result<TestedGraphs> {
+                let examples = model.read(file, &data, true)?;
+                examples.warnings().iter().for_each(|warning| printer.note(warning));
+                Ok(model.tested(&examples)?)
+            };
+            let found = match model.config.level {
+                // Base learners look at all nodes of a file.
+                LevelName::Node => Some(tested(printer)?),
+                LevelName::Graph => over_parts(file, division(&data.smiles), printer, &tested, TestedGraphs::append)?,
+            };
+            let found = found.map(|found| model.metrics(found));
+            (found.unwrap_or_default(), file.display().to_string())
         }
         None => {
             job.refuse_skip_bad("graphs, without --data")?;
@@ -81,9 +90,13 @@ pub(super) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer
         return Ok(Outcome::Done);
     }
     let smiles = columns_of(args, &model).smiles;
-    let division = if smiles.is_empty() { Division::Lines } else { Division::Rows(&smiles) };
-    in_parts(&args.file, division, printer, &|printer| text(&read(args, &model, printer)?, printer))?;
+    in_parts(&args.file, division(&smiles), printer, &|printer| text(&read(args, &model, printer)?, printer))?;
     Ok(Outcome::Done)
+}
+
+/// The rows of a file that are one graph, by the column of molecules.
+fn division(smiles: &str) -> Division<'_> {
+    if smiles.is_empty() { Division::Lines } else { Division::Rows(smiles) }
 }
 
 /// Reads the graphs of a file.

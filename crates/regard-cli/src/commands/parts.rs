@@ -16,31 +16,70 @@ pub(super) fn in_parts(
     printer: &mut Printer,
     answer: &dyn Fn(&Printer) -> anyhow::Result<String>,
 ) -> anyhow::Result<()> {
+    let mut joined = Joined::default();
+    let is_divided = each_part(file, division, printer, &mut |printer, is_divided| {
+        let text = answer(printer)?;
+        match is_divided {
+            true => printer.write(joined.next(&text))?,
+            false => printer.result(&text)?,
+        }
+        Ok(())
+    })?;
+    if is_divided {
+        printer.write(joined.end())?;
+    }
+    Ok(())
+}
+
+/// What `of_part` gives for all parts of a file, joined by `append`.
+pub(super) fn over_parts<T>(
+    file: &Path,
+    division: Division<'_>,
+    printer: &mut Printer,
+    of_part: &dyn Fn(&Printer) -> anyhow::Result<T>,
+    append: fn(&mut T, T),
+) -> anyhow::Result<Option<T>> {
+    let mut all: Option<T> = None;
+    each_part(file, division, printer, &mut |printer, _| {
+        let more = of_part(printer)?;
+        match &mut all {
+            Some(all) => append(all, more),
+            None => all = Some(more),
+        }
+        Ok(())
+    })?;
+    Ok(all)
+}
+
+/// Calls `visit` for each part of a file and says how long all of it took; true if the file was divided. While it runs,
+/// readers of the file find the part.
+fn each_part(
+    file: &Path,
+    division: Division<'_>,
+    printer: &mut Printer,
+    visit: &mut dyn FnMut(&mut Printer, bool) -> anyhow::Result<()>,
+) -> anyhow::Result<bool> {
     let next = |stream: &mut Stream<'_>| stream.next().transpose().map_err(regard::Error::from);
     let mut stream = Stream::open(file, division, PART).map_err(regard::Error::from)?;
     if !stream.is_divided() {
         while let Some(part) = next(&mut stream)? {
-            let text = part.open(|| answer(printer))?;
-            printer.result(&text)?;
+            part.open(|| visit(printer, false))?;
         }
-        return Ok(());
+        return Ok(false);
     }
     let begun = Instant::now();
     printer.note_once();
     let progress = Progress::of_stream(printer, "rows");
-    let mut joined = Joined::default();
     while let Some(part) = next(&mut stream)? {
-        let text = part.open(|| answer(printer))?;
-        printer.write(joined.next(&text))?;
+        part.open(|| visit(printer, true))?;
         progress.set(stream.rows());
     }
-    printer.write(joined.end())?;
     drop(progress);
     let (rows, seconds) = (stream.rows(), begun.elapsed().as_secs_f64());
     let rate = number::count((rows as f64 / seconds.max(1e-9)) as usize);
     let (rows, time) = (number::count(rows), number::seconds(seconds));
     printer.note(&format!("read part by part: {rows} rows in {time}, {rate} a second"));
-    Ok(())
+    Ok(true)
 }
 
 /// Tables under the header of the first, or lists as one.

@@ -50,12 +50,26 @@ fn cell(text: &str) -> Value {
 
 /// Sets of points of which the network takes the largest, six rows each.
 fn bags(name: impl Fn(usize) -> usize) -> String {
-    let mut text = "bag,value,note\n".to_owned();
+    let mut text = "bag,value,largest,note\n".to_owned();
     let padding = padding();
     for row in 0..ROWS {
-        writeln!(text, "{},{},{padding}", name(row), row * 7919 % 101).unwrap();
+        writeln!(text, "{},{},{},{padding}", name(row), row * 7919 % 101, 90 + row / 6 % 10).unwrap();
     }
     text
+}
+
+/// Checks that the metrics of a model for a file are those for a pipe.
+fn evaluated_alike(folder: &Path, file: &str, model: &[&str]) {
+    let eval = |file| [&["eval", "--data", file, "--json"], model].concat();
+    let whole = regard(folder, &eval(file)).done();
+    let parts = piped(folder, &eval("-"), file).done();
+    assert!(parts.err.contains("read part by part: 18,000 rows in") && !whole.err.contains("part by part"));
+    let without_path = |said: &Said| {
+        let mut found = said.json();
+        assert!(found.as_object_mut().unwrap().remove("data").is_some(), "{found}");
+        found
+    };
+    close(&without_path(&parts), &without_path(&whole));
 }
 
 #[test]
@@ -76,6 +90,8 @@ fn sets_from_a_pipe_are_predicted_part_by_part() {
         // A remark on the table is made once.
         assert_eq!(parts.err.matches("note").count(), whole.err.matches("note").count(), "{}", parts.err);
     }
+    let columns = ["--model", "regard-max", "--group-by", "bag", "--target", "largest"];
+    evaluated_alike(folder, "bags.csv", &columns);
 }
 
 #[test]
@@ -103,9 +119,9 @@ fn molecules_from_a_pipe_are_predicted_part_by_part() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let padding = padding();
-    let mut text = "smiles,note\n".to_owned();
+    let mut text = "smiles,y,note\n".to_owned();
     for row in 0..ROWS {
-        writeln!(text, "{},{padding}", ["C", "CO", "CCN", "c1ccccc1"][row % 4]).unwrap();
+        writeln!(text, "{},{},{padding}", ["C", "CO", "CCN", "c1ccccc1"][row % 4], row % 3).unwrap();
     }
     fs::write(folder.join("molecules.csv"), text).unwrap();
     let predict = |file| ["predict", "--model", "regard-solubility", "--smiles", "smiles", file];
@@ -115,6 +131,7 @@ fn molecules_from_a_pipe_are_predicted_part_by_part() {
     assert!(parts.out == whole.out, "the answers differ");
     // Rows without an id are numbered through all parts.
     assert!(parts.out.lines().last().unwrap().starts_with("18000,"), "{:?}", parts.out.lines().last());
+    evaluated_alike(folder, "molecules.csv", &["--model", "regard-solubility", "--smiles", "smiles", "--target", "y"]);
 }
 
 #[cfg(unix)]

@@ -22,6 +22,7 @@ pub struct MeasureOptions {
 }
 
 /// Predictions for a split, batch by batch, and their losses.
+#[derive(Clone, Debug)]
 pub(super) struct BatchPredictions {
     /// `[rows, outputs]`
     pub(super) numbers: Vec<f64>,
@@ -44,11 +45,13 @@ pub fn measure(
     device: &Device,
 ) -> Result<ValidationMetrics> {
     let predicted = predict(model, config, examples, split, options, (device, &Ranks::current()));
-    Ok(ValidationMetrics {
-        cost: mean(&predicted.losses),
-        measures: measures(config, &predicted),
-        ..ValidationMetrics::default()
-    })
+    Ok(metrics(config, &predicted))
+}
+
+/// The mean loss of the batches and the metrics of predictions.
+pub(super) fn metrics(config: &GraphTransformerConfig, predicted: &BatchPredictions) -> ValidationMetrics {
+    let measures = measures(config, predicted);
+    ValidationMetrics { cost: mean(&predicted.losses), measures, ..ValidationMetrics::default() }
 }
 
 /// Metrics of predictions.

@@ -11,11 +11,11 @@ use super::Graphs;
 use super::base::{by_task, of_rows, problem_of, rows_of, views_of};
 use super::examples::{DataSplit, Examples};
 use super::experiment::GraphData;
-use super::measure::{MeasureOptions, in_target_units, measure, predict};
+use super::measure::{BatchPredictions, MeasureOptions, in_target_units, metrics, predict};
 use super::source::{Source, known, read_encoded, targets};
 use super::task::{GraphTask, LevelName};
 use crate::supervised::Model;
-use crate::supervised::base::{BaseModel, ModelMetrics};
+use crate::supervised::base::{BaseModel, ModelMetrics, Tested};
 use crate::train::{LossOptions, Ranks};
 use crate::{Error, Result};
 
@@ -133,8 +133,24 @@ impl GraphModel {
     /// # Errors
     /// None so far.
     pub fn measure(&self, examples: &Examples) -> Result<ModelMetrics> {
+        Ok(self.metrics(self.tested(examples)?))
+    }
+
+    /// The predictions for examples with targets, to take [metrics](Self::metrics) of together with those for others.
+    ///
+    /// # Errors
+    /// As [`Self::measure`].
+    pub fn tested(&self, examples: &Examples) -> Result<TestedGraphs> {
         let split = DataSplit { graphs: (0..examples.graphs.len()).collect(), nodes: None };
-        self.measured(examples, &split)
+        self.tested_on(examples, &split)
+    }
+
+    /// The metrics of the model from its predictions.
+    pub fn metrics(&self, TestedGraphs(found): TestedGraphs) -> ModelMetrics {
+        match found {
+            Tested::Blend(found) => found.metrics(),
+            Tested::Network(predicted) => metrics(&self.config, &predicted).into(),
+        }
     }
 
     /// The metrics of the model on the test part of its experiment's data.
@@ -148,25 +164,44 @@ impl GraphModel {
         if source.test.graphs.is_empty() {
             return Err(Error::config("--data", "is required: the experiment of the model has no test data"));
         }
-        self.measured(&source.examples, &source.test)
+        Ok(self.metrics(self.tested_on(&source.examples, &source.test)?))
     }
 
-    fn measured(&self, examples: &Examples, split: &DataSplit) -> Result<ModelMetrics> {
+    fn tested_on(&self, examples: &Examples, split: &DataSplit) -> Result<TestedGraphs> {
         let known =
             self.experiment.as_ref().map(|experiment| (experiment.train.loss_options(), experiment.eval.batch_size));
         let (loss, batch_size) = known.unwrap_or((LossOptions::default(), TOGETHER));
         let options = MeasureOptions { loss, batch_size };
+        let alone = (&self.device, &Ranks::default());
+        let predicted = predict(&self.network, &self.config, examples, split, options, alone);
         if let Some(base) = &self.base
             && let Some(problem) = problem_of(&self.config, &examples.graphs, &base.features)?
         {
-            let alone = (&self.device, &Ranks::default());
-            let found = predict(&self.network, &self.config, examples, split, options, alone).numbers;
-            let found = in_target_units(&self.config, found);
+            let found = in_target_units(&self.config, predicted.numbers);
             let level = examples.graphs.targets().map_or(Level::Graph, data::graphs::Targets::level);
             let rows = rows_of(&examples.graphs, level, split);
-            return base.measured(&problem, &rows, &of_rows(&self.config, &examples.graphs, &found, split));
+            let network = of_rows(&self.config, &examples.graphs, &found, split);
+            return Ok(TestedGraphs(Tested::Blend(base.tested(&problem, &rows, network)?)));
         }
-        Ok(measure(&self.network, &self.config, examples, split, options, &self.device)?.into())
+        Ok(TestedGraphs(Tested::Network(predicted)))
+    }
+}
+
+/// Predictions of a model for graphs with targets.
+#[derive(Clone, Debug)]
+pub struct TestedGraphs(Tested<BatchPredictions>);
+
+impl TestedGraphs {
+    /// These, and behind them those of the same model for other graphs.
+    ///
+    /// # Panics
+    /// If base learners take part in one of both alone: they do not look at more than 100,000 nodes of a file.
+    pub fn append(&mut self, other: Self) {
+        self.0.append(other.0, |found, more| {
+            found.numbers.extend(more.numbers);
+            found.losses.extend(more.losses);
+            found.targets.extend(more.targets);
+        });
     }
 }
 

@@ -72,10 +72,16 @@ impl Examples {
     /// These sets, and behind them others of the same task.
     pub(crate) fn followed_by(&self, other: &Self) -> Self {
         let mut all = self.clone();
+        all.append(other);
+        all
+    }
+
+    /// Adds sets of the same task behind these.
+    pub(crate) fn append(&mut self, other: &Self) {
         let items = self.offsets.last().copied().unwrap_or(0);
-        all.features.extend_from_slice(&other.features);
-        all.offsets.extend(other.offsets.iter().skip(1).map(|offset| offset + items));
-        match (&mut all.targets, &other.targets) {
+        self.features.extend_from_slice(&other.features);
+        self.offsets.extend(other.offsets.iter().skip(1).map(|offset| offset + items));
+        match (&mut self.targets, &other.targets) {
             (Targets::Numbers(own), Targets::Numbers(more)) | (Targets::Relevance(own), Targets::Relevance(more)) => {
                 own.extend_from_slice(more);
             }
@@ -84,8 +90,7 @@ impl Examples {
             }
             _ => {}
         }
-        all.truth.extend(other.truth.iter().cloned());
-        all
+        self.truth.extend(other.truth.iter().cloned());
     }
 
     /// The sets on `device`, with their targets. What is missing has the mean of its standardised feature, 0.

@@ -66,6 +66,22 @@ pub type TaskPredictions = Vec<Vec<f64>>;
 const ENOUGH_HELD_OUT: usize = 40;
 
 impl BaseTask {
+    /// These rows alone.
+    fn of_rows(&self, rows: &[usize]) -> Self {
+        let known = rows.iter().map(|row| self.known[*row]).collect();
+        Self { name: self.name.clone(), classes: self.classes.clone(), target: self.target.of(rows), known }
+    }
+
+    /// These rows, and behind them others of the same task.
+    fn append(&mut self, other: Self) {
+        self.known.extend(other.known);
+        match (&mut self.target, other.target) {
+            (Target::Classes { of, .. }, Target::Classes { of: more, .. }) => of.extend(more),
+            (Target::Numbers(numbers), Target::Numbers(more)) => numbers.extend(more),
+            _ => {}
+        }
+    }
+
     /// Rows of these whose target is known.
     fn known_of(&self, rows: &[usize]) -> Vec<usize> {
         rows.iter().copied().filter(|row| self.known[*row]).collect()
@@ -285,31 +301,84 @@ impl From<ValidationMetrics> for ModelMetrics {
     }
 }
 
+/// Predictions for examples with targets, from which the metrics of a model follow. Those of the parts of a file can be
+/// joined.
+#[derive(Clone, Debug)]
+pub(crate) enum Tested<N> {
+    /// Those of a network with base learners beside it.
+    Blend(TestedBlend),
+    /// Those of a network alone.
+    Network(N),
+}
+
+/// Predictions of a network and the base learners beside it for examples with targets.
+#[derive(Clone, Debug)]
+pub(crate) struct TestedBlend {
+    tasks: Vec<BaseTask>,
+    network: TaskPredictions,
+    base: TaskPredictions,
+    /// Weights of network and base learners, by task.
+    weights: Vec<[f64; 2]>,
+    /// Shares of the classes in training, by task.
+    shares: Vec<Vec<f64>>,
+}
+
+impl<N> Tested<N> {
+    /// These, and behind them those of the same model for other examples; `append` joins those of a network alone.
+    ///
+    /// # Panics
+    /// If base learners take part in one of both alone.
+    pub(crate) fn append(&mut self, other: Self, append: impl FnOnce(&mut N, N)) {
+        match (self, other) {
+            (Self::Blend(found), Self::Blend(other)) => {
+                found.tasks.iter_mut().zip(other.tasks).for_each(|(task, other)| task.append(other));
+                for (found, other) in [(&mut found.network, other.network), (&mut found.base, other.base)] {
+                    found.iter_mut().zip(other).for_each(|(of_task, other)| of_task.extend(other));
+                }
+            }
+            (Self::Network(found), Self::Network(other)) => append(found, other),
+            (Self::Blend(_), Self::Network(_)) | (Self::Network(_), Self::Blend(_)) => {
+                panic!("predictions with and without base learners cannot be joined")
+            }
+        }
+    }
+}
+
+impl TestedBlend {
+    /// Metrics of the blend, and of both parts.
+    pub(crate) fn metrics(&self) -> ModelMetrics {
+        let Self { tasks, network, base, weights, shares } = self;
+        let parts = network.iter().zip(base).zip(weights);
+        let blend = parts.map(|((network, base), weights)| mixed(network, base, *weights)).collect();
+        let rows: Vec<usize> = (0..tasks.first().map_or(0, |task| task.known.len())).collect();
+        let measured = |predictions: &TaskPredictions| {
+            let decided = decisions(tasks, predictions, shares);
+            let found = metrics(tasks, &rows, predictions, &decided);
+            Measures(found.into_iter().map(|(name, value)| Measure::Last(name, value)).collect())
+        };
+        ModelMetrics {
+            measures: measured(&blend),
+            members: vec![("network", measured(network)), ("base", measured(base))],
+            balanced_decisions: shares.iter().any(|shares| is_unbalanced(shares)),
+        }
+    }
+}
+
 impl<F> BaseModel<F> {
-    /// Metrics of the blend with a network that predicts `network` for `rows` of examples, and of both parts.
+    /// The predictions of the base learners for `rows` of examples beside those of a network, `network`.
     ///
     /// # Errors
     /// As [`Self::predict`].
-    pub(crate) fn measured(
+    pub(crate) fn tested(
         &self,
         problem: &BaseProblem,
         rows: &[usize],
-        network: &TaskPredictions,
-    ) -> Result<ModelMetrics> {
-        let base: TaskPredictions =
-            self.stacks.iter().map(|stack| Ok(stack.predict(&problem.views, rows)?)).collect::<Result<_>>()?;
-        let parts = network.iter().zip(&base).zip(&self.reports);
-        let blend = parts.map(|((network, base), report)| mixed(network, base, report.weights)).collect();
-        let measured = |predictions: &TaskPredictions| {
-            let decided = decisions(&problem.tasks, predictions, &self.shares);
-            let found = metrics(&problem.tasks, rows, predictions, &decided);
-            Measures(found.into_iter().map(|(name, value)| Measure::Last(name, value)).collect())
-        };
-        Ok(ModelMetrics {
-            measures: measured(&blend),
-            members: vec![("network", measured(network)), ("base", measured(&base))],
-            balanced_decisions: self.shares.iter().any(|shares| is_unbalanced(shares)),
-        })
+        network: TaskPredictions,
+    ) -> Result<TestedBlend> {
+        let base = self.stacks.iter().map(|stack| Ok(stack.predict(&problem.views, rows)?)).collect::<Result<_>>()?;
+        let tasks = problem.tasks.iter().map(|task| task.of_rows(rows)).collect();
+        let weights = self.reports.iter().map(|report| report.weights).collect();
+        Ok(TestedBlend { tasks, network, base, weights, shares: self.shares.clone() })
     }
 
     /// Shares of the classes in training, of a model with one task.

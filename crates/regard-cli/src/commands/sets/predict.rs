@@ -5,14 +5,13 @@ use regard::data::predictions::decide;
 use regard::data::sets::Bags;
 use regard::data::sets::formats::mixtures::Mixtures;
 use regard::data::sets::formats::predictions::{Predicted, Predictions};
-use regard::data::table::stream::Division;
 use regard::explain::attribution::{Attribution, AttributionOptions};
 use regard::sets::experiment::SetData;
 use regard::sets::predict::{MixtureOptions, SetModel, SetPredictions};
 use regard::sets::task::TaskKind;
 use serde_json::Value;
 
-use super::columns;
+use super::{columns, division};
 use crate::args::PredictArgs;
 use crate::commands::intervals::with_intervals;
 use crate::commands::parts::in_parts;
@@ -39,8 +38,7 @@ pub(crate) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer
         return Ok(Outcome::Done);
     }
     let group = columns_of(args, &model).group_by;
-    let division = if group.is_empty() { Division::Lines } else { Division::Groups(&group) };
-    in_parts(&args.file, division, printer, &|printer| text(&read(args, &model, printer)?, printer))?;
+    in_parts(&args.file, division(&group), printer, &|printer| text(&read(args, &model, printer)?, printer))?;
     Ok(Outcome::Done)
 }
 

@@ -13,9 +13,9 @@ use crate::sets::examples::Examples;
 use crate::sets::experiment::{SetData, SourceKind};
 use crate::sets::measure::{Predictions, in_own_units, measure_predictions, predict};
 use crate::sets::source::{Source, features_of, read_encoded, targets_of};
-use crate::sets::task::TaskKind;
+use crate::sets::task::{Targets, TaskKind};
 use crate::supervised::Model;
-use crate::supervised::base::{BaseModel, ModelMetrics};
+use crate::supervised::base::{BaseModel, ModelMetrics, Tested};
 use crate::train::{NumberLoss, probabilities};
 use crate::{Error, Result};
 pub use mixtures::MixtureOptions;
@@ -119,9 +119,31 @@ impl SetModel {
     /// # Errors
     /// [`Error::Config`] for a file without targets.
     pub fn measure(&self, bags: &Bags) -> Result<ModelMetrics> {
+        self.metrics(self.tested(bags)?)
+    }
+
+    /// The predictions for sets with targets, to take [metrics](Self::metrics) of together with those for others.
+    ///
+    /// # Errors
+    /// As [`Self::measure`].
+    pub fn tested(&self, bags: &Bags) -> Result<TestedSets> {
         let mut examples = features_of(&self.config, bags)?;
         examples.targets = targets_of(&self.config, bags)?;
-        self.measured(&examples)
+        self.tested_on(examples)
+    }
+
+    /// The metrics of the model from its predictions.
+    ///
+    /// # Errors
+    /// Predicted mixtures that are none.
+    pub fn metrics(&self, TestedSets(found): TestedSets) -> Result<ModelMetrics> {
+        match found {
+            Tested::Blend(found) => Ok(found.metrics()),
+            Tested::Network((examples, predicted)) => {
+                let loss = self.experiment.as_ref().map_or(NumberLoss::Absolute, |found| found.train.loss);
+                Ok(measure_predictions(&self.config, &predicted, &examples, loss)?.into())
+            }
+        }
     }
 
     /// The model measured on the sets that its experiment holds out of a file, or on the generated sets of its
@@ -138,7 +160,7 @@ impl SetModel {
             let reason = "is required: the experiment of the model has no held-out data";
             return Err(Error::config("--data", reason));
         }
-        self.measured(&source.validation(&experiment))
+        self.measured(source.validation(&experiment))
     }
 
     /// The model measured on sets drawn another way than those it was trained on, as many as its experiment
@@ -150,18 +172,43 @@ impl SetModel {
         let mut experiment = self.known_experiment()?.clone();
         experiment.data.source = source;
         let (source, _) = Source::of(&experiment)?;
-        self.measured(&source.validation(&experiment))
+        self.measured(source.validation(&experiment))
     }
 
-    fn measured(&self, examples: &Examples) -> Result<ModelMetrics> {
-        let predicted = predict(&self.network, examples, false, &self.device).numbers;
+    fn measured(&self, examples: Examples) -> Result<ModelMetrics> {
+        self.metrics(self.tested_on(examples)?)
+    }
+
+    fn tested_on(&self, mut examples: Examples) -> Result<TestedSets> {
+        let predicted = predict(&self.network, &examples, false, &self.device).numbers;
         if let Some(base) = &self.base
-            && let Some(problem) = problem_of(&self.config, examples)?
+            && let Some(problem) = problem_of(&self.config, &examples)?
         {
             let rows: Vec<usize> = (0..examples.len()).collect();
-            return base.measured(&problem, &rows, &by_task(&self.config, &predicted));
+            let found = base.tested(&problem, &rows, by_task(&self.config, &predicted))?;
+            return Ok(TestedSets(Tested::Blend(found)));
         }
-        let loss = self.experiment.as_ref().map_or(NumberLoss::Absolute, |found| found.train.loss);
-        Ok(measure_predictions(&self.config, &predicted, examples, loss)?.into())
+        // Only the points of clusters are looked at again.
+        if !matches!(examples.targets, Targets::Points) {
+            examples.features = vec![];
+        }
+        Ok(TestedSets(Tested::Network((examples, predicted))))
+    }
+}
+
+/// Predictions of a model for sets with targets.
+#[derive(Clone, Debug)]
+pub struct TestedSets(Tested<(Examples, Vec<f64>)>);
+
+impl TestedSets {
+    /// These, and behind them those of the same model for other sets.
+    ///
+    /// # Panics
+    /// If they are those of another model, of which base learners are a part and not of this, or the reverse.
+    pub fn append(&mut self, other: Self) {
+        self.0.append(other.0, |(examples, predicted), (more, others)| {
+            examples.append(&more);
+            predicted.extend(others);
+        });
     }
 }
