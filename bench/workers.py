@@ -81,8 +81,8 @@ class Worker:
 
 
 def build_regard():
-    """Builds our worker and gives its path."""
-    command = ["cargo", "build", "--release", "--message-format=json", "-p", "regard-bench"]
+    """Builds our worker and gives its path; together with the program, so that both share the compiled dependencies."""
+    command = ["cargo", "build", "--release", "--message-format=json", "-p", "regard-cli", "-p", "regard-bench"]
     built = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=BENCH)
     for line in built.stdout.splitlines():
         message = json.loads(line)
