@@ -31,7 +31,7 @@ pub(super) fn in_parts(
     Ok(())
 }
 
-/// What `of_part` gives for all parts of a file, joined by `append`.
+/// The results of `of_part` for all parts of a file, joined by `append`.
 pub(super) fn over_parts<T>(
     file: &Path,
     division: Division<'_>,
