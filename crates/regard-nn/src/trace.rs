@@ -105,6 +105,8 @@ pub enum Operation {
     Relu,
     /// `x Φ(x)`.
     Gelu,
+    /// `1 / (1 + exp(-x))`.
+    Sigmoid,
     /// `clip · tanh(x)`.
     ClippedTanh {
         /// The bound.
@@ -197,6 +199,7 @@ impl Operation {
             Self::Norm { kind, eps } => format!("γ (x - mean) / √(variance + {eps}) + β, {kind} norm"),
             Self::Relu => "max(x, 0)".into(),
             Self::Gelu => "x Φ(x)".into(),
+            Self::Sigmoid => "1 / (1 + exp(-x))".into(),
             Self::ClippedTanh { clip } => format!("{clip} · tanh(x)"),
             Self::LogSoftmax => "ln softmax(x), -∞ where the mask y is 0".into(),
             Self::Exp => "exp(x)".into(),

@@ -4,9 +4,9 @@ use burn::tensor::{Device, Tensor};
 use regard_nn::Ragged;
 use regard_nn::ops::{Residual, with_kernels};
 use regard_nn::set::{
-    AttentionPooling, AttentionPoolingConfig, BlockNorm, DotPoolingConfig, InducedSetBlock, InducedSetBlockConfig,
-    RaggedNormConfig, RaggedNormKind, Reduction, ScoreScale, SelfSetBlock, SelfSetBlockConfig, SetAttentionBlockConfig,
-    reduce, reduction_weights,
+    AttentionPooling, AttentionPoolingConfig, BlockNorm, DotPoolingConfig, GatedPooling, GatedPoolingConfig,
+    InducedSetBlock, InducedSetBlockConfig, RaggedNormConfig, RaggedNormKind, Reduction, ScoreScale, SelfSetBlock,
+    SelfSetBlockConfig, SetAttentionBlockConfig, reduce, reduction_weights,
 };
 use regard_testing::{block_suite, close, input, values_of};
 
@@ -64,6 +64,15 @@ block_suite! {
 }
 
 block_suite! {
+    name: gated_pooling,
+    block: |device: &Device| GatedPoolingConfig { width: 8, hidden: 5 }.init(device),
+    forward: |block: &GatedPooling, x| block.forward(&Ragged::uniform(x)).0.unsqueeze_dim::<3>(1),
+    input: [3, 5, 8],
+    output: [3, 1, 8],
+    law: Invariant,
+}
+
+block_suite! {
     name: sab_with_norms_after,
     block: |device: &Device| sab(BlockNorm::Post, device),
     forward: |block: &SelfSetBlock, x| block.forward(Ragged::uniform(x)).to_padded(),
@@ -110,6 +119,8 @@ fn blocks(device: &Device) -> Vec<Box<dyn Fn(Ragged) -> Ragged>> {
     }
     let dot = DotPoolingConfig { width: 8 }.init(device);
     blocks.push(Box::new(move |x| Ragged::uniform(dot.forward(&x).0.unsqueeze_dim(1))));
+    let gated = GatedPoolingConfig { width: 8, hidden: 5 }.init(device);
+    blocks.push(Box::new(move |x| Ragged::uniform(gated.forward(&x).0.unsqueeze_dim(1))));
     for kind in [RaggedNormKind::Layer, RaggedNormKind::Set] {
         let norm = RaggedNormConfig::new(kind, 8).init(device);
         blocks.push(Box::new(move |x| norm.forward(x)));

@@ -215,6 +215,7 @@ fn recomputed(step: &Step, from: &[Numbers], parameters: &[Numbers]) -> Option<V
         }
         Operation::Relu => x().by_element(|x| x.max(0.0)),
         Operation::Gelu => x().by_element(|x| x * normal_cdf(x)),
+        Operation::Sigmoid => x().by_element(|x| 1.0 / (1.0 + (-x).exp())),
         Operation::ClippedTanh { clip } => x().by_element(|x| f64::from(*clip) * x.tanh()),
         Operation::Exp => x().by_element(f64::exp),
         Operation::Mean | Operation::Total | Operation::Largest => {
@@ -618,6 +619,7 @@ fn steps_of_sets_follow_from_each_other() {
         serde_json::json!({"preset": "set-transformer-paper", "encoder": "sab"}),
         serde_json::json!({"preset": "deep-sets-2017"}),
         serde_json::json!({"preset": "regard-set"}),
+        serde_json::json!({"preset": "regard-set", "pooling": "gated", "max_instance": true, "num_seeds": 1}),
     ];
     for switches in switches {
         let what = switches.to_string();

@@ -11,5 +11,6 @@ pub use attention_block::{
 };
 pub use norm::{RaggedNorm, RaggedNormConfig, RaggedNormKind};
 pub use pooling::{
-    AttentionPooling, AttentionPoolingConfig, DotPooling, DotPoolingConfig, Reduction, reduce, reduction_weights,
+    AttentionPooling, AttentionPoolingConfig, DotPooling, DotPoolingConfig, GatedPooling, GatedPoolingConfig,
+    Reduction, reduce, reduction_weights,
 };

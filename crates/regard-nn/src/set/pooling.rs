@@ -2,7 +2,8 @@
 
 use burn::{
     module::{Initializer, Module, Param},
-    tensor::{Device, Tensor, TensorData},
+    nn::{Linear, LinearConfig},
+    tensor::{Device, Tensor, TensorData, activation},
 };
 
 use super::{QuerySource, SetAttentionBlock, SetAttentionBlockConfig, attention_block::learnt_rows};
@@ -141,8 +142,7 @@ pub struct DotPooling {
 impl DotPoolingConfig {
     /// Initialises the learnt row, uniform in ±1/√width.
     pub fn init(&self, device: &Device) -> DotPooling {
-        let bound = 1.0 / (self.width.max(1) as f64).sqrt();
-        DotPooling { query: Initializer::Uniform { min: -bound, max: bound }.init([self.width], device) }
+        DotPooling { query: learnt_query(self.width, device) }
     }
 }
 
@@ -150,16 +150,81 @@ impl DotPooling {
     /// One row for every set, `[sets, width]`, and the weight of every item `[sets, longest]`; zeros for an
     /// empty set.
     pub fn forward(&self, x: &Ragged) -> (Tensor<2>, Tensor<2>) {
-        let ([_, width], sets, longest, device) = (x.rows.dims(), x.count(), x.longest(), x.rows.device());
-        if longest == 0 {
-            return (Tensor::zeros([sets, width], &device), Tensor::zeros([sets, 0], &device));
-        }
-        let padded = x.to_padded();
-        let query = self.query.val().reshape([1, 1, width]).expand([sets, 1, width]);
-        let options = AttentionOptions::new(1, width).with_mask(x.mask());
-        let (pooled, weights) = trace::scope_with(String::new, &[("query", ""), ("key", "row")], || {
-            attention_weights(query, padded.clone(), padded, None, &options)
-        });
-        (pooled.reshape([sets, width]), weights.reshape([sets, longest]))
+        pooled_by(self.query.val(), x, x, 1.0 / (x.rows.dims()[1] as f32).sqrt())
     }
+}
+
+/// Sizes of a [`GatedPooling`].
+#[derive(Clone, Copy, Debug)]
+pub struct GatedPoolingConfig {
+    /// Width of the items.
+    pub width: usize,
+    /// Width of the two layers that give the weights.
+    pub hidden: usize,
+}
+
+/// Gated attention pooling (Ilse, Tomczak & Welling 2018, "Attention-based Deep Multiple Instance Learning", eq. 9): a mean
+/// weighted by the softmax of `query · (tanh(x V) ⊙ sigmoid(x U))`.
+#[derive(Module, Debug)]
+pub struct GatedPooling {
+    /// `V`, `[width, hidden]`.
+    pub tanh: Linear,
+    /// `U`, `[width, hidden]`.
+    pub gate: Linear,
+    /// `[hidden]`
+    pub query: Param<Tensor<1>>,
+}
+
+impl GatedPoolingConfig {
+    /// Initialises the weights, uniform in ±1/√inputs.
+    pub fn init(&self, device: &Device) -> GatedPooling {
+        let linear = || LinearConfig::new(self.width, self.hidden).init(device);
+        GatedPooling { tanh: linear(), gate: linear(), query: learnt_query(self.hidden, device) }
+    }
+}
+
+impl GatedPooling {
+    /// As [`DotPooling::forward`].
+    pub fn forward(&self, x: &Ragged) -> (Tensor<2>, Tensor<2>) {
+        const SOURCE: &str = "Ilse et al. 2018, eq. 9";
+        const ROWS: [&str; 2] = ["row", "channel"];
+        if x.rows.dims()[0] == 0 {
+            return pooled_by(self.query.val(), x, x, 1.0);
+        }
+        let layer = |name: &str, linear: &Linear| {
+            let y = linear.forward(x.rows.clone());
+            trace::linear(name, linear, &x.rows, ROWS, &y);
+            y
+        };
+        let (before, before_gate) = (layer("value", &self.tanh), layer("gate", &self.gate));
+        let values = activation::tanh(before.clone());
+        trace::step("tanh", Operation::ClippedTanh { clip: 1.0 }).source(SOURCE).from(&before).values(ROWS, &values);
+        let gates = activation::sigmoid(before_gate.clone());
+        trace::step("sigmoid", Operation::Sigmoid).source(SOURCE).from(&before_gate).values(ROWS, &gates);
+        let keys = values.clone() * gates.clone();
+        trace::step("key", Operation::Product).source(SOURCE).from(&values).from(&gates).values(ROWS, &keys);
+        pooled_by(self.query.val(), &x.with_rows(keys), x, 1.0)
+    }
+}
+
+/// A learnt row, uniform in ±1/√width.
+fn learnt_query(width: usize, device: &Device) -> Param<Tensor<1>> {
+    let bound = 1.0 / (width.max(1) as f64).sqrt();
+    Initializer::Uniform { min: -bound, max: bound }.init([width], device)
+}
+
+/// Means of the items `x` weighted by the softmax of the dot products of `query` and their `keys`, `[sets, width]`, and the
+/// weights `[sets, longest]`; zeros for an empty set.
+fn pooled_by(query: Tensor<1>, keys: &Ragged, x: &Ragged, scale: f32) -> (Tensor<2>, Tensor<2>) {
+    let ([_, width], sets, longest, device) = (x.rows.dims(), x.count(), x.longest(), x.rows.device());
+    if longest == 0 {
+        return (Tensor::zeros([sets, width], &device), Tensor::zeros([sets, 0], &device));
+    }
+    let key_width = query.dims()[0];
+    let query = query.reshape([1, 1, key_width]).expand([sets, 1, key_width]);
+    let options = AttentionOptions { scale, ..AttentionOptions::new(1, key_width).with_mask(x.mask()) };
+    let (pooled, weights) = trace::scope_with(String::new, &[("query", ""), ("key", "row")], || {
+        attention_weights(query, keys.to_padded(), x.to_padded(), None, &options)
+    });
+    (pooled.reshape([sets, width]), weights.reshape([sets, longest]))
 }

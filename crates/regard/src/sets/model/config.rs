@@ -93,6 +93,10 @@ pub struct SetTransformerConfig {
     #[serde(default)]
     #[schemars(range(min = 0, max = 64))]
     pub seed_refinements: usize,
+    /// If true, items have scores of their own, and the answer for a set is the mean of that of the pooling and the largest
+    /// score of an item, output by output (Li, Li & Eliceiri 2021, DSMIL). Needs a pooling into one vector.
+    #[serde(default)]
+    pub max_instance: bool,
     /// Divisor of the dot products of attention.
     pub scale: ScaleName,
     /// Input of the residual connection of attention.
@@ -171,6 +175,10 @@ impl NetworkConfig for SetTransformerConfig {
         if self.seed_refinements > 0 && self.pooling != PoolingKind::Attention {
             let reason = format!("is {} without `pooling = \"attention\"`; expected 0", self.seed_refinements);
             return Err(Error::config("seed_refinements", reason));
+        }
+        if self.max_instance && (self.pooling == PoolingKind::None || self.num_seeds > 1) {
+            let reason = "is true; expected a pooling into one vector (`num_seeds = 1`)";
+            return Err(Error::config("max_instance", reason));
         }
         if self.layers == 0 && !self.input_projection && self.inputs != self.width {
             let reason = "is 0 without `input_projection`; expected a layer that projects items to the width";

@@ -11,7 +11,9 @@ use burn::module::Module;
 use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Gradients, Tensor};
 use rand_pcg::Pcg64Mcg;
-use regard_nn::{Ragged, trace};
+use regard_nn::Ragged;
+use regard_nn::set::{Reduction, reduce};
+use regard_nn::trace::{self, Operation};
 
 use crate::Result;
 use crate::store::{NetworkConfig, Weights, layout, renamed};
@@ -28,6 +30,8 @@ pub struct SetTransformer {
     pooling: Option<Pooling>,
     decoder: Option<Decoder>,
     head: Linear,
+    /// Scores of the items, the largest of which is a part of the answer.
+    item_head: Option<Linear>,
     /// Rows of the result of a set; 0 where every item has one.
     rows: usize,
     outputs: usize,
@@ -61,6 +65,7 @@ impl SetTransformer {
             pooling: pooled.then(|| Pooling::new(config, device)),
             decoder: pooled.then(|| Decoder::new(config, device)),
             head: LinearConfig::new(config.width, columns).init(device),
+            item_head: config.max_instance.then(|| LinearConfig::new(config.width, columns).init(device)),
             rows: if pooled { config.num_seeds } else { 0 },
             outputs: config.outputs,
             dropout: config.dropout,
@@ -130,19 +135,28 @@ impl SetTransformer {
 
     fn read(&self, pooled: Ragged, items: Ragged, noise: &mut Option<&mut Pcg64Mcg>) -> Answers {
         let sets = pooled.count();
+        let largest = self.item_head.as_ref().map(|head| largest_score(head, &items));
         let decoded = match &self.decoder {
             Some(decoder) => decoder.forward(pooled, items),
             None => pooled,
         };
         let rows = self.noisy(decoded.rows, noise);
         let shape = [sets, self.rows, self.outputs];
-        Answers::Sets(if sets == 0 {
-            Tensor::zeros(shape, &rows.device())
-        } else {
-            let answers = self.head.forward(rows.clone());
-            trace::linear("answer", &self.head, &rows, ["seed", "output"], &answers);
-            answers.reshape(shape)
-        })
+        if sets == 0 {
+            return Answers::Sets(Tensor::zeros(shape, &rows.device()));
+        }
+        const AXES: [&str; 2] = ["seed", "output"];
+        let of_pooled = self.head.forward(rows.clone());
+        let Some(largest) = largest else {
+            trace::linear("answer", &self.head, &rows, AXES, &of_pooled);
+            return Answers::Sets(of_pooled.reshape(shape));
+        };
+        trace::linear("of_set", &self.head, &rows, AXES, &of_pooled);
+        let sum = of_pooled.clone() + largest.clone();
+        trace::step("of_both", Operation::Sum).from(&of_pooled).from(&largest).values(AXES, &sum);
+        let answers = sum.clone().mul_scalar(0.5);
+        trace::step("answer", Operation::Scale { factor: 0.5 }).from(&sum).values(AXES, &answers);
+        Answers::Sets(answers.reshape(shape))
     }
 
     fn items(&self, encoded: Ragged) -> Answers {
@@ -155,4 +169,19 @@ impl SetTransformer {
         trace::linear("answer", &self.head, &rows, ["row", "output"], &answers);
         Answers::Items(encoded.with_rows(answers))
     }
+}
+
+/// The largest score that items of each set have, output by output, `[sets, outputs]`; 0 for an empty set.
+fn largest_score(head: &Linear, items: &Ragged) -> Tensor<2> {
+    if items.rows.dims()[0] == 0 {
+        return Tensor::zeros([items.count(), head.weight.dims()[1]], &items.rows.device());
+    }
+    trace::scope(
+        || "items".into(),
+        || {
+            let scores = head.forward(items.rows.clone());
+            trace::linear("score", head, &items.rows, ["row", "output"], &scores);
+            reduce(&items.with_rows(scores), Reduction::Max)
+        },
+    )
 }

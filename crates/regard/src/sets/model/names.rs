@@ -20,6 +20,10 @@ pub(super) fn table(config: &SetTransformerConfig) -> Vec<Renamed> {
     }
     names.linear("pooling.before", "pool");
     names.add("pooling.dot.query".into(), "dot".into(), Form::Same);
+    // The names of Ilse's code (AMLab-Amsterdam/AttentionDeepMIL).
+    names.linear("pooling.gated.tanh", "attention_V.0");
+    names.linear("pooling.gated.gate", "attention_U.0");
+    names.add("pooling.gated.query".into(), "attention_w".into(), Form::Same);
     names.add("pooling.pma.seeds".into(), "dec.0.S".into(), Form::LeadingOne);
     names.block(config, "pooling.pma.mab", "dec.0.mab");
     for step in 0..config.seed_refinements {
@@ -35,6 +39,7 @@ pub(super) fn table(config: &SetTransformerConfig) -> Vec<Renamed> {
         _ => 2 * config.decoder_layers,
     };
     names.linear("head", &format!("dec.{last}"));
+    names.linear("item_head", "items");
     names.0
 }
 

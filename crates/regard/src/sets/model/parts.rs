@@ -6,8 +6,9 @@ use burn::tensor::{Device, Tensor, activation};
 use regard_nn::Ragged;
 use regard_nn::ops::SetQueries;
 use regard_nn::set::{
-    AttentionPooling, AttentionPoolingConfig, DotPooling, DotPoolingConfig, InducedSetBlock, InducedSetBlockConfig,
-    Reduction, SelfSetBlock, SelfSetBlockConfig, SetAttentionBlock, SetAttentionBlockConfig, reduce, reduction_weights,
+    AttentionPooling, AttentionPoolingConfig, DotPooling, DotPoolingConfig, GatedPooling, GatedPoolingConfig,
+    InducedSetBlock, InducedSetBlockConfig, Reduction, SelfSetBlock, SelfSetBlockConfig, SetAttentionBlock,
+    SetAttentionBlockConfig, reduce, reduction_weights,
 };
 use regard_nn::trace::{self, Operation};
 
@@ -117,6 +118,7 @@ pub(super) struct Pooling {
     pub(super) before: Option<Linear>,
     pub(super) pma: Option<AttentionPooling>,
     pub(super) dot: Option<DotPooling>,
+    pub(super) gated: Option<GatedPooling>,
     #[module(skip)]
     kind: PoolingKind,
 }
@@ -130,6 +132,7 @@ impl Pooling {
             before: (attention && config.pooling_feedforward).then(|| LinearConfig::new(width, width).init(device)),
             pma: attention.then(pma),
             dot: (kind == PoolingKind::Dot).then(|| DotPoolingConfig { width }.init(device)),
+            gated: (kind == PoolingKind::Gated).then(|| GatedPoolingConfig { width, hidden: width }.init(device)),
             kind,
         }
     }
@@ -137,30 +140,31 @@ impl Pooling {
     pub(super) fn forward(&self, x: Ragged) -> Ragged {
         trace::scope(
             || "pooling".into(),
-            || match (&self.pma, &self.dot) {
-                (Some(pma), _) => pma.forward(self.prepared(x)),
-                (None, Some(dot)) => one_row(dot.forward(&x).0),
-                (None, None) => one_row(reduce(&x, self.reduction())),
+            || match &self.pma {
+                Some(pma) => pma.forward(self.prepared(x)),
+                None => one_row(self.weighted(&x).map_or_else(|| reduce(&x, self.reduction()), |(rows, _)| rows)),
             },
         )
     }
 
     /// The result, and the weight of every item `[sets, longest]`.
     pub(super) fn forward_with_weights(&self, x: Ragged) -> (Ragged, Tensor<2>) {
-        match (&self.pma, &self.dot) {
-            (Some(pma), _) => {
-                let (rows, weights) = pma.forward_with_weights(self.prepared(x));
-                let [sets, _, _, longest] = weights.dims();
-                (rows, weights.mean_dim(1).mean_dim(2).reshape([sets, longest]))
-            }
-            (None, Some(dot)) => {
-                let (rows, weights) = dot.forward(&x);
-                (one_row(rows), weights)
-            }
-            (None, None) => {
-                let by = self.reduction();
-                (one_row(reduce(&x, by)), reduction_weights(&x, by))
-            }
+        if let Some(pma) = &self.pma {
+            let (rows, weights) = pma.forward_with_weights(self.prepared(x));
+            let [sets, _, _, longest] = weights.dims();
+            return (rows, weights.mean_dim(1).mean_dim(2).reshape([sets, longest]));
+        }
+        let by = self.reduction();
+        let (rows, weights) = self.weighted(&x).unwrap_or_else(|| (reduce(&x, by), reduction_weights(&x, by)));
+        (one_row(rows), weights)
+    }
+
+    /// A weighted mean of the items with the weights; `None` for other poolings.
+    fn weighted(&self, x: &Ragged) -> Option<(Tensor<2>, Tensor<2>)> {
+        match (&self.dot, &self.gated) {
+            (Some(dot), _) => Some(dot.forward(x)),
+            (None, Some(gated)) => Some(gated.forward(x)),
+            (None, None) => None,
         }
     }
 

@@ -33,6 +33,7 @@ impl SetTransformerConfig {
             num_seeds: 4,
             decoder_layers: 2,
             seed_refinements: 0,
+            max_instance: false,
             scale: ScaleName::FullWidth,
             residual: ResidualName::Projected,
             output_projection: false,

@@ -41,6 +41,8 @@ words! {
         Max,
         /// Mean weighted by dot products with one learned vector.
         Dot,
+        /// Mean weighted by gated attention (Ilse et al. 2018).
+        Gated,
         /// No pooling: one prediction for each item.
         None,
     }
