@@ -29,9 +29,9 @@ import records
 ROOT = Path(__file__).resolve().parent.parent
 SIDE = 1_000_000
 CENTRES = 100
-# Beardwood, Halton, Hammersley (1959); the constant of Johnson and McGeoch (1996), with their correction for finite sizes.
+# The optimum of n uniform places is asymptotically 0.7124 sqrt(n A) long (Beardwood, Halton & Hammersley 1959; Johnson & McGeoch
+# 1996); in a square of finite n it is longer, since places at the border have fewer neighbours.
 ASYMPTOTE = 0.7124
-CORRECTION = 0.33
 
 
 def instance(kind, count, seed):
@@ -58,15 +58,27 @@ def length(places, tour):
 
 def run(words, core, folder):
     words = ["taskset", "-c", str(core), *map(str, words)]
-    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=folder)
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder)
+
+
+def answer_of(process):
+    """Standard output of a program; ends this one where it failed."""
+    out, said = process.communicate()
+    if process.returncode:
+        sys.exit(f"{process.args[3]} ended with exit code {process.returncode}: {said}")
+    return out
 
 
 def cycle(path):
     """A tour as Concorde writes it: the number of places, and their order or their edges."""
     lines = path.read_text().splitlines()
     rows = [[int(word) for word in line.split()] for line in lines[1:]]
+    if not all(len(row) == 3 for row in rows):
+        return [node for row in rows for node in row]
     # Edges stand in the order of the tour, with their lengths.
-    return [row[0] for row in rows] if all(len(row) == 3 for row in rows) else [node for row in rows for node in row]
+    if any(row[1] != after[0] for row, after in zip(rows, rows[1:])):
+        sys.exit(f"{path}: the edges are in no order")
+    return [row[0] for row in rows]
 
 
 def measure(program, concorde, kind, count, seconds, seed, cores):
@@ -82,12 +94,13 @@ def measure(program, concorde, kind, count, seconds, seed, cores):
         chained = ["-s", seed, "-R", 1 << 30, "-t", seconds, "-Q", "-o", folder / "chained.cyc", file]
         begun = time.time()
         both = [run([program, *ours], cores[0], folder), run([concorde / "LINKERN/linkern", *chained], cores[1], folder)]
-        answer = json.loads(both[0].communicate()[0])
+        answer = json.loads(answer_of(both[0]))
         ended = time.time() - begun
-        both[1].communicate()
+        answer_of(both[1])
         taken = {"regard": ended, "linkern": time.time() - begun}
         begun = time.time()
-        run([concorde / "KDTREE/kdtree", "-g", "-Z", "-h", "-s", seed, "-o", folder / "greedy.cyc", file], cores[1], folder).communicate()
+        greedy = [concorde / "KDTREE/kdtree", "-g", "-Z", "-h", "-s", seed, "-o", folder / "greedy.cyc", file]
+        answer_of(run(greedy, cores[1], folder))
         taken["greedy"] = time.time() - begun
         tour = [int(line) - 1 for line in (folder / "ours.tour").read_text().split("TOUR_SECTION\n")[1].split("\n-1")[0].split()]
         costs = {"regard": length(places, tour), "linkern": length(places, cycle(folder / "chained.cyc"))}
@@ -96,7 +109,7 @@ def measure(program, concorde, kind, count, seconds, seed, cores):
             sys.exit(f"regard says {answer['cost']}, its tour is {costs['regard']} long")
     row = {"kind": kind, "places": count, "cost": costs, "seconds": {name: round(one, 2) for name, one in taken.items()}}
     if kind == "uniform":
-        row["asymptote"] = round(ASYMPTOTE * math.sqrt(count) * SIDE * (1 + CORRECTION / count))
+        row["asymptote"] = round(ASYMPTOTE * math.sqrt(count) * SIDE)
     print(row, flush=True)
     return row
 

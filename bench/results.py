@@ -228,13 +228,14 @@ def time_windows(folder):
 def large_tours(folder):
     """Tours through very many places beside Concorde's heuristics."""
     for _, record in records.read(folder, "large"):
-        yield "### Tours through up to 100,000 places beside Concorde's heuristics\n"
+        most = max(one["places"] for one in record["rows"])
+        yield f"### Tours through up to {most:,} places beside Concorde's heuristics\n"
         yield (
             f"`regard solve --time {record['seconds']:g}s --threads 1` and Concorde's chained Lin-Kernighan (`linkern`, commit "
             f"{record['concorde']} of github.com/matthelb/concorde) at the same time, each on one core of {record['machine']['cpu']} "
             f"({record['date']}); then Concorde's greedy tour with 2-opt and moves of segments, to its end. Made-up places in a square, "
-            "uniform or thick around a hundred centres. Lengths relative to chained Lin-Kernighan; the asymptote is what the optimum of "
-            "uniform places comes to (0.7124 sqrt(n A), Johnson & McGeoch 1996). Measured with `python bench/large.py`.\n"
+            "uniform or thick around a hundred centres. Lengths relative to chained Lin-Kernighan; the asymptote is 0.7124 sqrt(n A) (Johnson "
+            "& McGeoch 1996), which the optimum of uniform places in a square approaches from above. Measured with `python bench/large.py`.\n"
         )
         rows = []
         for one in record["rows"]:
@@ -542,9 +543,11 @@ def scale(folder):
     """Training on several ranks, and a stream larger than memory."""
     for _, record in records.read(folder, "scale"):
         yield "## Scale\n"
+        of = lambda part: record.get("measured", {}).get(part, record)
+        measured = lambda part: f"{of(part)['machine']['cpu']}, {of(part)['date']}"
         if rows := record.get("ranks"):
             yield (
-                f"Training on two ranks of one thread each beside one ({record['machine']['cpu']}, {record['date']}), with the same batch for "
+                f"Training on two ranks of one thread each beside one ({measured('ranks')}), with the same batch for "
                 "each rank. Waiting is the share of its time that the first rank spends on messages, the others' work included. The last "
                 "columns are calculated for 64 machines: the step of one rank, then the whole gradient up and down a binary tree, one message "
                 "after the other. Measured with `python bench/scale.py`.\n"
@@ -567,13 +570,13 @@ def scale(folder):
         if one := record.get("stream"):
             yield (
                 f"`regard predict --model regard-max -` read {one['rows']:,} rows ({one['sets']:,} sets) from a pipe in {one['seconds']:,.0f} s, "
-                f"{one['per_second']:,.0f} rows a second, with at most {one['peak_mib']:,.0f} MiB of memory.\n"
+                f"{one['per_second']:,.0f} rows a second, with at most {one['peak_mib']:,.0f} MiB of memory ({measured('stream')}).\n"
             )
         if one := record.get("file"):
             yield (
                 f"`regard train sets/bags` trained on a file of {one['bytes'] / 2**30:,.1f} GiB ({one['rows']:,} rows, {one['sets']:,} sets, "
                 f"{one['columns']} columns) with {one['limit_bytes'] / 2**30:g} GiB of address space (`ulimit -v`), without base learners: one pass over "
-                f"the file in {one['seconds_to_first_step']:,.0f} s on {one['threads']} cores, at most {one['peak_mib']:,.0f} MiB of memory.\n"
+                f"the file in {one['seconds_to_first_step']:,.0f} s on {one['threads']} cores, at most {one['peak_mib']:,.0f} MiB of memory ({measured('file')}).\n"
             )
 
 

@@ -156,7 +156,7 @@ def file(program, gib, steps):
             peak = max([peak, *(int(found) for found in re.findall(r"VmHWM:\s+(\d+)", status.read_text()))])
             if first is None and line.startswith("epoch"):
                 first = time.monotonic() - begun
-        if process.wait():
+        if process.wait() or first is None:
             sys.exit("".join(said))
         seconds = time.monotonic() - begun
         size = path.stat().st_size
@@ -174,14 +174,22 @@ def main():
     arguments = parser.parse_args()
     program, saved = arguments.program.resolve(), ROOT / "results/scale.json"
     record = json.loads(saved.read_text()) if saved.exists() else {}
-    record |= {"format": 1, "kind": "scale", "date": time.strftime("%Y-%m-%d"), "machine": machine.description()}
-    record["commit"] = machine.commit(ROOT)
+    now = {"date": time.strftime("%Y-%m-%d"), "machine": machine.description(), "commit": machine.commit(ROOT)}
+    # Parts that are not measured anew keep the date and the machine of their own.
+    before = {key: record[key] for key in now if key in record}
+    for part in ("ranks", "stream", "file"):
+        if part in record:
+            record.setdefault("measured", {}).setdefault(part, before)
+    record |= {"format": 1, "kind": "scale"} | now
     if arguments.only in (None, "ranks"):
         record["ranks"] = ranks(program, arguments.steps)
     if arguments.only in (None, "stream"):
         record["stream"] = stream(program, arguments.rows)
     if arguments.only in (None, "file"):
         record["file"] = file(program, arguments.gib, arguments.steps)
+    for part in ("ranks", "stream", "file"):
+        if arguments.only in (None, part):
+            record.setdefault("measured", {})[part] = now
     records.save(saved, record)
 
 

@@ -26,8 +26,7 @@ impl Labels {
     /// exponents are understood as Rust's `f64` understands them.
     #[must_use]
     pub fn of_texts(texts: Vec<String>) -> Self {
-        let number = |text: &String| text.parse::<f64>().ok().filter(|v| v.is_finite());
-        match texts.iter().map(number).collect() {
+        match texts.iter().map(|text| number(text)).collect() {
             Some(numbers) => Self::Numbers(numbers),
             None => Self::Words(texts),
         }
@@ -132,7 +131,10 @@ impl Labels {
     pub fn classes_among(&self, names: &[String]) -> Result<Classes> {
         let class = |at: usize| {
             let name = self.class_name(at);
-            names.iter().position(|known| *known == name).ok_or_else(|| {
+            // A number may be written otherwise where other labels are words.
+            let same_number = |known: &String| number(known).is_some_and(|of| number(&name) == Some(of));
+            let place = names.iter().position(|known| *known == name).or_else(|| names.iter().position(same_number));
+            place.ok_or_else(|| {
                 let known = names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
                 Error::invalid(
                     format!("label `{}`", shown(&name)),
@@ -150,6 +152,12 @@ impl Labels {
             Self::Words(words) => words[at].clone(),
         }
     }
+}
+
+/// The finite number that a text is.
+#[must_use]
+pub fn number(text: &str) -> Option<f64> {
+    text.parse::<f64>().ok().filter(|value| value.is_finite())
 }
 
 #[cfg(test)]
@@ -182,6 +190,10 @@ mod tests {
     fn classes_of_training_are_kept() {
         let names = ["0".to_owned(), "1".to_owned()];
         assert_eq!(words(&["1", "1"]).classes_among(&names).unwrap().of, [1, 1]);
+        // A part of a file may have numbers alone, or a word among them.
+        let mixed = ["0.0", "1.0", "unknown"].map(str::to_owned);
+        assert_eq!(words(&["1.0", "0.0"]).classes_among(&mixed).unwrap().of, [1, 0]);
+        assert!(words(&["1.5"]).classes_among(&mixed).is_err());
         let error = words(&["1", "2"]).classes_among(&names).unwrap_err();
         assert_eq!(error.to_string(), "label `2`: is not a class of the training data; its classes are `0`, `1`");
     }

@@ -45,7 +45,7 @@ pub fn watched<T>(watcher: impl Fn(Reading<'_>) + 'static, compute: impl FnOnce(
     compute()
 }
 
-/// Tells whoever watches this thread.
+/// Tells the watcher of this thread, where there is one.
 pub fn report(reading: Reading<'_>) {
     let watcher = WATCHER.with_borrow(Clone::clone);
     if let Some(watcher) = watcher {

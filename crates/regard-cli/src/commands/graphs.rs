@@ -6,12 +6,11 @@ use regard::Device;
 use regard::data::graphs::formats::attention::{self, LayerWeights};
 use regard::data::graphs::formats::predictions::{Predicted, Predictions};
 use regard::data::graphs::{Graphs, Level};
-use regard::data::table::stream::Division;
 use regard::explain::attribution::{Attribution, AttributionOptions};
 use regard::graphs::attribution::GraphAttribution;
 use regard::graphs::examples::Examples;
 use regard::graphs::experiment::GraphData;
-use regard::graphs::predict::{AttentionWeights, GraphModel, TestedGraphs};
+use regard::graphs::predict::{AttentionWeights, GraphModel, GraphTestPredictions};
 use regard::graphs::task::{GraphTask, LevelName};
 use serde_json::Value;
 
@@ -44,15 +43,15 @@ pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) ->
                 decimal: job.table.decimal.map_or(data.decimal, Into::into),
                 ..data
             };
-            let tested = |printer: &Printer| -> anyhow::Result<TestedGraphs> {
+            let tested = |printer: &Printer| -> anyhow::Result<GraphTestPredictions> {
                 let examples = model.read(file, &data, true)?;
                 examples.warnings().iter().for_each(|warning| printer.note(warning));
-                Ok(model.tested(&examples)?)
+                Ok(model.test_predictions(&examples)?)
             };
             let found = match model.config.level {
                 // Base learners look at all nodes of a file.
                 LevelName::Node => Some(tested(printer)?),
-                LevelName::Graph => over_parts(file, division(&data.smiles), printer, &tested, TestedGraphs::append)?,
+                LevelName::Graph => over_parts(file, data.division(), printer, &tested, GraphTestPredictions::append)?,
             };
             let found = found.map(|found| model.metrics(found));
             (found.unwrap_or_default(), file.display().to_string())
@@ -89,14 +88,14 @@ pub(super) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer
         printer.end_of_part(places.as_ref())?;
         return Ok(Outcome::Done);
     }
-    let smiles = columns_of(args, &model).smiles;
-    in_parts(&args.file, division(&smiles), printer, &|printer| text(&read(args, &model, printer)?, printer))?;
+    // Base learners look at all nodes of a file.
+    if model.config.level == LevelName::Node {
+        printer.result(&text(&read(args, &model, printer)?, printer)?)?;
+        return Ok(Outcome::Done);
+    }
+    let data = columns_of(args, &model);
+    in_parts(&args.file, data.division(), printer, &|printer| text(&read(args, &model, printer)?, printer))?;
     Ok(Outcome::Done)
-}
-
-/// The rows of a file that are one graph, by the column of molecules.
-fn division(smiles: &str) -> Division<'_> {
-    if smiles.is_empty() { Division::Lines } else { Division::Rows(smiles) }
 }
 
 /// Reads the graphs of a file.

@@ -85,7 +85,7 @@ fn train(job: TrainJob, ranks: &Ranks, device: &Device, printer: &mut Printer) -
     Ok(Outcome::Done)
 }
 
-/// Trains and shows how much of a large file was read before. Of a training that is interrupted then nothing is there.
+/// Trains, and shows before how much of a large file was read. An interruption during the reading ends the command.
 fn reading_shown<T, E: Into<anyhow::Error>>(
     printer: &Printer,
     interrupted: Arc<AtomicBool>,
@@ -110,7 +110,9 @@ fn reading_shown<T, E: Into<anyhow::Error>>(
     };
     match token.run(|| progress::watched(see, train)) {
         Ok(trained) => trained.map_err(Into::into),
-        Err(Cancelled) => Err(Failure::new("interrupted while the file was read; nothing was trained").into()),
+        Err(Cancelled) => Err(Failure::new("interrupted while the file was read, before the first step")
+            .hint("the same command starts again")
+            .into()),
     }
 }
 

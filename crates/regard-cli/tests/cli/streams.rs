@@ -94,7 +94,7 @@ fn sets_from_a_pipe_are_predicted_part_by_part() {
     }
     let labelled = |(row, line): (usize, &str)| match row {
         0 => line.replace("note", "largest,note"),
-        row => line.replacen(",x", &format!(",{},x", 90 + row / 6 % 10), 1),
+        row => line.replacen(",x", &format!(",{},x", 90 + (row - 1) / 6 % 10), 1),
     };
     let lines: Vec<String> = bags(|row| row / 6).lines().enumerate().map(labelled).collect();
     fs::write(folder.join("labelled.csv"), lines.join("\n") + "\n").unwrap();

@@ -115,6 +115,17 @@ impl IndexedFile {
         path: &Path,
         division: Division<'_>,
         read: impl Fn(&Part) -> Result<T, E> + Sync,
+        take: impl FnMut(T, &[usize]) -> Result<Option<Vec<usize>>, E>,
+    ) -> Result<Self, E> {
+        Self::open_in_parts(path, division, [FIRST, PART], read, take)
+    }
+
+    /// As [`Self::open`], with parts of other sizes: that of the first, and that of all others.
+    fn open_in_parts<T: Send, E: From<Error> + Send>(
+        path: &Path,
+        division: Division<'_>,
+        [first, part]: [usize; 2],
+        read: impl Fn(&Part) -> Result<T, E> + Sync,
         mut take: impl FnMut(T, &[usize]) -> Result<Option<Vec<usize>>, E>,
     ) -> Result<Self, E> {
         let mut records = records(path, division)?;
@@ -124,14 +135,16 @@ impl IndexedFile {
             .map_err(|source| Error::io(path, source))?;
         records.note_starts();
         let (mut examples, mut digest) = (Thinned::default(), DefaultHasher::new());
-        let (mut most, mut at_once) = (FIRST, 1);
+        let (mut most, mut at_once) = (first, 1);
         let mut is_open = true;
         while is_open {
             cancel::check();
-            let (mut parts, mut broken) = (vec![], None);
-            while is_open && parts.len() < at_once {
+            let (mut parts, mut size, mut broken) = (vec![], 0, None);
+            // A part is larger than others where one example is.
+            while is_open && parts.len() < at_once && size < AT_ONCE * most {
                 match records.part(path, most) {
                     Ok(Some((bytes, place))) => {
+                        size += bytes.len();
                         digest.write(&bytes[records.head().len()..]);
                         parts.push((Part::of(path, bytes, place), records.starts_of_part()));
                     }
@@ -157,8 +170,9 @@ impl IndexedFile {
             if let Some(error) = broken {
                 return Err(error.into());
             }
-            (most, at_once) = (PART, rayon::current_num_threads().min(AT_ONCE));
+            (most, at_once) = (part, rayon::current_num_threads().min(AT_ONCE));
         }
+        cancel::check();
         let (head, beginning) = (records.head().to_vec(), records.beginning());
         let file = Mutex::new(file);
         Ok(Self { path: path.to_path_buf(), file, stamp, head, beginning, examples, digest: digest.finish() })
@@ -332,6 +346,43 @@ mod tests {
         let indexed = IndexedFile::open(&path, Division::Groups("id"), |_| Ok(()), take).unwrap();
         assert_eq!((seen, indexed.len()), (vec![3, 6, 7], 2));
         assert_eq!(bags(&indexed, &[1]).features(), [4.0, 5.0]);
+    }
+
+    #[test]
+    fn parts_that_are_read_together_are_taken_in_their_order() {
+        let text: String = (0..50).map(|id| format!("{id},1,{id}.5\n{id},1,0\n")).collect();
+        let (_folder, path) = file(&format!("id,y,x\n{text}"));
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
+        let opened = |path: &Path, sizes: [usize; 2]| {
+            let (mut seen, mut lines) = (vec![], vec![]);
+            let take = |bags: Bags, at: &[usize]| {
+                seen.extend_from_slice(bags.ids());
+                lines.extend_from_slice(at);
+                Ok(None)
+            };
+            let read = |part: &Part| part.open(|| sets::read(path, &options()));
+            let found = IndexedFile::open_in_parts(path, Division::Groups("id"), sizes, read, take);
+            (
+                found.map(|found| (format!("{found:?}"), found.examples.kept)).map_err(|error| error.to_string()),
+                seen,
+                lines,
+            )
+        };
+        let (whole, ids, lines) = pool.install(|| opened(&path, [1 << 20, 1 << 20]));
+        assert_eq!((ids.len(), lines[..3].to_vec()), (50, vec![2, 4, 6]));
+        for sizes in [[1, 1], [100, 20], [20, 60]] {
+            let parts = pool.install(|| opened(&path, sizes));
+            assert_eq!(parts.0.as_ref().unwrap().1, whole.as_ref().unwrap().1, "{sizes:?}");
+            assert_eq!((&parts.1, &parts.2), (&ids, &lines), "{sizes:?}");
+        }
+        // The first error of the file is said, whichever part is read first.
+        let wrong =
+            text.replace("\n31,1,31.5", "\n31,1,x").replace("\n40,1,40.5", "\n40,1,y").replace("\n45,1,0", "\n3,1,0");
+        std::fs::write(&path, format!("id,y,x\n{wrong}")).unwrap();
+        for sizes in [[1, 1], [100, 20], [1, 60]] {
+            let error = pool.install(|| opened(&path, sizes)).0.unwrap_err();
+            assert!(error.contains(":64: ") && error.contains('x'), "{sizes:?}: {error}");
+        }
     }
 
     #[test]

@@ -106,13 +106,14 @@ impl CsvLines {
         let line = match header.take() {
             Some(header) => header,
             None => {
-                let row = unwound(path, || {
+                let text = unwound(path, || {
                     let broken = |error| Error::parse(path, *at, format!("cannot be read: {error}"));
-                    rows.next().transpose().map_err(broken)
+                    let row = rows.next().transpose().map_err(broken)?;
+                    Ok(row.map(|row| line(&row, nanoseconds)))
                 })?;
-                let Some(row) = row else { return Ok(false) };
+                let Some(text) = text else { return Ok(false) };
                 *at += 1;
-                line(&row, nanoseconds)
+                text
             }
         };
         text.push_str(&line);
@@ -261,6 +262,7 @@ fn push<T>(all: &mut Vec<T>, value: T) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use parquet::data_type::Int32Type;
     use parquet::schema::parser::parse_message_type;
 
     use super::*;
@@ -316,6 +318,24 @@ mod tests {
             assert!(error.contains("a.parquet"), "{error}");
         }
     }
+
+    #[test]
+    fn a_date_that_does_not_exist_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("days.parquet");
+        let schema = Arc::new(parse_message_type("message t { required int32 day (DATE); }").unwrap());
+        let file = std::fs::File::create(&path).unwrap();
+        let mut writer = SerializedFileWriter::new(file, schema, Arc::new(WriterProperties::default())).unwrap();
+        let mut rows = writer.next_row_group().unwrap();
+        let mut column = rows.next_column().unwrap().unwrap();
+        column.typed::<Int32Type>().write_batch(&[0, i32::MAX], None, None).unwrap();
+        column.close().unwrap();
+        rows.close().unwrap();
+        writer.close().unwrap();
+        let error = as_csv(&path).unwrap_err().to_string();
+        assert!(error.contains("days.parquet"), "{error}");
+    }
+
     #[test]
     fn times_are_written_as_dates_and_read_as_series() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,6 @@
 //! Experiments on graphs: their settings, defaults and checks.
 
+use regard_data::table::stream::Division;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -100,8 +101,8 @@ pub struct GraphData {
     pub decimal: DecimalMark,
     /// Training graphs that stay on disk and are read batch by batch, with positional encodings computed for each batch:
     /// `auto` for those of tables of molecules and JSON lines above 1 GiB, `always` or `never`. Scales and base learners
-    /// follow from a part of the graphs then, and validation and test use a part of those held out. Other commands read
-    /// files into memory.
+    /// follow from a part of the graphs then, and validation and test use a part of those held out. Commands
+    /// but `train`, `predict` and `eval --data` read files into memory.
     pub on_disk: OnDisk,
     /// Column of identifiers; empty to number the rows.
     pub id: String,
@@ -139,6 +140,17 @@ impl GraphData {
     /// Columns of the targets.
     pub fn target_columns(&self) -> Vec<String> {
         if self.target.is_empty() { self.targets.clone() } else { vec![self.target.clone()] }
+    }
+}
+
+impl GraphData {
+    /// The rows of a file that are one graph.
+    #[must_use]
+    pub fn division(&self) -> Division<'_> {
+        match self.smiles.as_str() {
+            "" => Division::Lines,
+            column => Division::Rows(column),
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use super::measure::{BatchPredictions, MeasureOptions, in_target_units, metrics,
 use super::source::{Source, known, read_encoded, targets};
 use super::task::{GraphTask, LevelName};
 use crate::supervised::Model;
-use crate::supervised::base::{BaseModel, ModelMetrics, Tested};
+use crate::supervised::base::{BaseModel, ModelMetrics, TestPredictions};
 use crate::train::{LossOptions, Ranks};
 use crate::{Error, Result};
 
@@ -133,23 +133,23 @@ impl GraphModel {
     /// # Errors
     /// None so far.
     pub fn measure(&self, examples: &Examples) -> Result<ModelMetrics> {
-        Ok(self.metrics(self.tested(examples)?))
+        Ok(self.metrics(self.test_predictions(examples)?))
     }
 
     /// The predictions for examples with targets, to take [metrics](Self::metrics) of together with those for others.
     ///
     /// # Errors
     /// As [`Self::measure`].
-    pub fn tested(&self, examples: &Examples) -> Result<TestedGraphs> {
+    pub fn test_predictions(&self, examples: &Examples) -> Result<GraphTestPredictions> {
         let split = DataSplit { graphs: (0..examples.graphs.len()).collect(), nodes: None };
-        self.tested_on(examples, &split)
+        self.test_predictions_on(examples, &split)
     }
 
     /// The metrics of the model from its predictions.
-    pub fn metrics(&self, TestedGraphs(found): TestedGraphs) -> ModelMetrics {
+    pub fn metrics(&self, GraphTestPredictions(found): GraphTestPredictions) -> ModelMetrics {
         match found {
-            Tested::Blend(found) => found.metrics(),
-            Tested::Network(predicted) => metrics(&self.config, &predicted).into(),
+            TestPredictions::Blend(found) => found.metrics(),
+            TestPredictions::Network(predicted) => metrics(&self.config, &predicted).into(),
         }
     }
 
@@ -164,10 +164,10 @@ impl GraphModel {
         if source.test.graphs.is_empty() {
             return Err(Error::config("--data", "is required: the experiment of the model has no test data"));
         }
-        Ok(self.metrics(self.tested_on(&source.examples, &source.test)?))
+        Ok(self.metrics(self.test_predictions_on(&source.examples, &source.test)?))
     }
 
-    fn tested_on(&self, examples: &Examples, split: &DataSplit) -> Result<TestedGraphs> {
+    fn test_predictions_on(&self, examples: &Examples, split: &DataSplit) -> Result<GraphTestPredictions> {
         let known =
             self.experiment.as_ref().map(|experiment| (experiment.train.loss_options(), experiment.eval.batch_size));
         let (loss, batch_size) = known.unwrap_or((LossOptions::default(), TOGETHER));
@@ -181,17 +181,17 @@ impl GraphModel {
             let level = examples.graphs.targets().map_or(Level::Graph, data::graphs::Targets::level);
             let rows = rows_of(&examples.graphs, level, split);
             let network = of_rows(&self.config, &examples.graphs, &found, split);
-            return Ok(TestedGraphs(Tested::Blend(base.tested(&problem, &rows, network)?)));
+            return Ok(GraphTestPredictions(TestPredictions::Blend(base.test_predictions(&problem, &rows, network)?)));
         }
-        Ok(TestedGraphs(Tested::Network(predicted)))
+        Ok(GraphTestPredictions(TestPredictions::Network(predicted)))
     }
 }
 
 /// Predictions of a model for graphs with targets.
 #[derive(Clone, Debug)]
-pub struct TestedGraphs(Tested<BatchPredictions>);
+pub struct GraphTestPredictions(TestPredictions<BatchPredictions>);
 
-impl TestedGraphs {
+impl GraphTestPredictions {
     /// These, and behind them those of the same model for other graphs.
     ///
     /// # Panics

@@ -1,5 +1,6 @@
 //! Experiments on sets: their settings, defaults and checks.
 
+use regard_data::table::stream::Division;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -76,13 +77,25 @@ pub struct SetData {
     pub decimal: DecimalMark,
     /// Training sets that stay on disk and are read batch by batch: `auto` for those of files above 1 GiB, `always` or
     /// `never`. Tables are sorted by `group_by` then; scales and base learners follow from a part of the sets, and
-    /// validation uses a part of those held out. Other commands read files into memory.
+    /// validation uses a part of those held out. Commands but
+    /// `train`, `predict` and `eval --data` read files into memory.
     pub on_disk: OnDisk,
     /// If true, features are standardised to mean 0 and standard deviation 1, fitted on the training sets.
     pub standardise: bool,
     /// Fraction of the sets of a file held out for validation.
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
     pub validation_fraction: f64,
+}
+
+impl SetData {
+    /// The rows of a file that are one set.
+    #[must_use]
+    pub fn division(&self) -> Division<'_> {
+        match self.group_by.as_str() {
+            "" => Division::Lines,
+            column => Division::Groups(column),
+        }
+    }
 }
 
 /// Settings of `[train]` that only sets have.

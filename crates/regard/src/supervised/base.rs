@@ -304,16 +304,16 @@ impl From<ValidationMetrics> for ModelMetrics {
 /// Predictions for examples with targets, from which the metrics of a model follow. Those of the parts of a file can be
 /// joined.
 #[derive(Clone, Debug)]
-pub(crate) enum Tested<N> {
+pub(crate) enum TestPredictions<N> {
     /// Those of a network with base learners beside it.
-    Blend(TestedBlend),
+    Blend(BlendTestPredictions),
     /// Those of a network alone.
     Network(N),
 }
 
 /// Predictions of a network and the base learners beside it for examples with targets.
 #[derive(Clone, Debug)]
-pub(crate) struct TestedBlend {
+pub(crate) struct BlendTestPredictions {
     tasks: Vec<BaseTask>,
     network: TaskPredictions,
     base: TaskPredictions,
@@ -323,7 +323,7 @@ pub(crate) struct TestedBlend {
     shares: Vec<Vec<f64>>,
 }
 
-impl<N> Tested<N> {
+impl<N> TestPredictions<N> {
     /// These, and behind them those of the same model for other examples; `append` joins those of a network alone.
     ///
     /// # Panics
@@ -344,7 +344,7 @@ impl<N> Tested<N> {
     }
 }
 
-impl TestedBlend {
+impl BlendTestPredictions {
     /// Metrics of the blend, and of both parts.
     pub(crate) fn metrics(&self) -> ModelMetrics {
         let Self { tasks, network, base, weights, shares } = self;
@@ -369,16 +369,16 @@ impl<F> BaseModel<F> {
     ///
     /// # Errors
     /// As [`Self::predict`].
-    pub(crate) fn tested(
+    pub(crate) fn test_predictions(
         &self,
         problem: &BaseProblem,
         rows: &[usize],
         network: TaskPredictions,
-    ) -> Result<TestedBlend> {
+    ) -> Result<BlendTestPredictions> {
         let base = self.stacks.iter().map(|stack| Ok(stack.predict(&problem.views, rows)?)).collect::<Result<_>>()?;
         let tasks = problem.tasks.iter().map(|task| task.of_rows(rows)).collect();
         let weights = self.reports.iter().map(|report| report.weights).collect();
-        Ok(TestedBlend { tasks, network, base, weights, shares: self.shares.clone() })
+        Ok(BlendTestPredictions { tasks, network, base, weights, shares: self.shares.clone() })
     }
 
     /// Shares of the classes in training, of a model with one task.

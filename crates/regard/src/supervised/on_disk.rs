@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use regard_data::labels::Labels;
+use regard_data::labels::{Labels, number};
 use regard_data::table::indexed::{IndexedFile, Thinned};
 use regard_data::table::stream::Division;
 use schemars::JsonSchema;
@@ -24,6 +24,8 @@ pub enum OnDisk {
 
 /// The largest file that is read into memory unasked.
 const LARGEST: u64 = 1 << 30;
+/// The largest file that can be read into memory.
+const READABLE: u64 = 8 << 30;
 /// The bytes of the examples that are in memory beside those on disk, and their number: as many to learn scales and base
 /// learners from, and as many to validate on.
 const IN_MEMORY: (f64, usize) = ((32 << 20) as f64, 20_000);
@@ -31,9 +33,10 @@ const IN_MEMORY: (f64, usize) = ((32 << 20) as f64, 20_000);
 impl OnDisk {
     /// If true, the examples of this file stay on disk.
     pub(crate) fn keeps(self, path: &Path, division: Division<'_>) -> bool {
-        let is_large = || path.metadata().is_ok_and(|meta| meta.is_file() && meta.len() > LARGEST);
+        let size = || path.metadata().ok().filter(|meta| meta.is_file()).map_or(0, |meta| meta.len());
         match self {
-            Self::Auto => is_large() && IndexedFile::is_possible(path, division),
+            // What is refused below does not fit into memory either, and the error there says more.
+            Self::Auto => size() > LARGEST && (size() > READABLE || IndexedFile::is_possible(path, division)),
             Self::Always => true,
             Self::Never => false,
         }
@@ -48,14 +51,14 @@ pub(crate) fn in_memory(file: &IndexedFile, places: &[usize]) -> Vec<usize> {
 
 /// The classes of examples that are met part by part.
 #[derive(Default)]
-pub(crate) struct ClassesMet {
+pub(crate) struct ClassCollector {
     places: HashMap<String, u32>,
     names: Vec<String>,
     /// The class of each example, an index of `names`; `None` for one without a class.
     of: Thinned<Option<u32>>,
 }
 
-impl ClassesMet {
+impl ClassCollector {
     /// Adds examples of these classes, `of` as indices of `names`; `None` for one without a class.
     pub(crate) fn add(&mut self, names: &[String], of: impl Iterator<Item = Option<usize>>) {
         let met = |name: &String| {
@@ -70,7 +73,15 @@ impl ClassesMet {
 
     /// The names in the order that all examples together give them, and the class of each example, 0 without one.
     pub(crate) fn sorted(self) -> (Vec<String>, Vec<usize>) {
-        let sorted = Labels::of_texts(self.names).classes();
+        // A part of numbers alone writes them in another way than one with a word among them.
+        let mut names = self.names;
+        for at in 1..names.len() {
+            let same = number(&names[at]).and_then(|of| names[..at].iter().position(|name| number(name) == Some(of)));
+            if let Some(first) = same {
+                names[at] = names[first].clone();
+            }
+        }
+        let sorted = Labels::of_texts(names).classes();
         let of = self.of.into_kept().into_iter().map(|class| class.map_or(0, |class| sorted.of[class as usize]));
         (sorted.names, of.collect())
     }
@@ -100,7 +111,7 @@ mod tests {
 
     #[test]
     fn classes_of_parts_are_ordered_as_those_of_the_whole() {
-        let mut met = ClassesMet::default();
+        let mut met = ClassCollector::default();
         let texts = |texts: &[&str]| Labels::of_texts(texts.iter().map(|text| (*text).to_owned()).collect()).classes();
         for part in [&["10", "9", "10"][..], &["2", "9"]] {
             let classes = texts(part);
@@ -111,6 +122,12 @@ mod tests {
         met.add(&[], [None, None].into_iter());
         whole.of.extend([0, 0]);
         assert_eq!(met.sorted(), (whole.names, whole.of));
+        let mut mixed = ClassCollector::default();
+        for part in [&["1.0", "2.0"][..], &["2.0", "unknown"]] {
+            let classes = texts(part);
+            mixed.add(&classes.names, classes.of.iter().copied().map(Some));
+        }
+        assert_eq!(mixed.sorted(), (["1", "2", "unknown"].map(str::to_owned).to_vec(), vec![0, 1, 1, 2]));
     }
 
     #[test]
@@ -129,6 +146,7 @@ mod tests {
         // Of other formats all is read, as before.
         let unnamed = sparse("c.csv", b"1,a,0.5\n", LARGEST + 1);
         assert!(!OnDisk::Auto.keeps(&unnamed, division) && !OnDisk::Auto.keeps(&large, Division::Lines));
+        assert!(OnDisk::Auto.keeps(&sparse("d.csv", b"1,a,0.5\n", READABLE + 1), division));
         assert!(OnDisk::Always.keeps(&small, division) && !OnDisk::Never.keeps(&large, division));
     }
 }

@@ -5,9 +5,8 @@ mod predict;
 use std::path::Path;
 
 use regard::Device;
-use regard::data::table::stream::Division;
 use regard::sets::experiment::SetData;
-use regard::sets::predict::{SetModel, TestedSets};
+use regard::sets::predict::{SetModel, SetTestPredictions};
 
 use super::Outcome;
 use super::parts::over_parts;
@@ -37,12 +36,12 @@ pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) ->
                 let column = if model.config.task.of_items() { &mut data.item_target } else { &mut data.target };
                 column.clone_from(target);
             }
-            let tested = |printer: &Printer| -> anyhow::Result<TestedSets> {
+            let tested = |printer: &Printer| -> anyhow::Result<SetTestPredictions> {
                 let bags = model.read(file, &data, true)?;
                 bags.notes().iter().for_each(|note| printer.note(note));
-                Ok(model.tested(&bags)?)
+                Ok(model.test_predictions(&bags)?)
             };
-            let found = over_parts(file, division(&data.group_by), printer, &tested, TestedSets::append)?;
+            let found = over_parts(file, data.division(), printer, &tested, SetTestPredictions::append)?;
             let found = found.map(|found| model.metrics(found)).transpose()?;
             (found.unwrap_or_default(), file.display().to_string())
         }
@@ -54,11 +53,6 @@ pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) ->
     };
     measures::write(folder, &on, &found, printer)?;
     Ok(Outcome::Done)
-}
-
-/// The rows of a file that are one set, by the column of the sets.
-fn division(group_by: &str) -> Division<'_> {
-    if group_by.is_empty() { Division::Lines } else { Division::Groups(group_by) }
 }
 
 /// The columns of a file for a model: those of its training.

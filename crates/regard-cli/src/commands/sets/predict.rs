@@ -11,7 +11,7 @@ use regard::sets::predict::{MixtureOptions, SetModel, SetPredictions};
 use regard::sets::task::TaskKind;
 use serde_json::Value;
 
-use super::{columns, division};
+use super::columns;
 use crate::args::PredictArgs;
 use crate::commands::intervals::with_intervals;
 use crate::commands::parts::in_parts;
@@ -37,8 +37,8 @@ pub(crate) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer
         printer.end_of_part(places.as_ref())?;
         return Ok(Outcome::Done);
     }
-    let group = columns_of(args, &model).group_by;
-    in_parts(&args.file, division(&group), printer, &|printer| text(&read(args, &model, printer)?, printer))?;
+    let data = columns_of(args, &model);
+    in_parts(&args.file, data.division(), printer, &|printer| text(&read(args, &model, printer)?, printer))?;
     Ok(Outcome::Done)
 }
 

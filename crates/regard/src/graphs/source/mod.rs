@@ -48,7 +48,7 @@ impl Source {
     pub fn of(experiment: &GraphExperiment) -> Result<(Self, GraphTransformerConfig)> {
         let GraphData { source, path, on_disk: choice, .. } = &experiment.data;
         let path = Path::new(path);
-        if *source == SourceKind::File && choice.keeps(path, on_disk::division(&experiment.data)) {
+        if *source == SourceKind::File && choice.keeps(path, experiment.data.division()) {
             return GraphsOnDisk::source(experiment, path);
         }
         Self::of_graphs(experiment, graphs_of(experiment)?)

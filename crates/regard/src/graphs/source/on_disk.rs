@@ -6,25 +6,16 @@ use regard_data::graphs::{Graphs, Kinds, Level, Part};
 use regard_data::table::{
     self,
     indexed::{IndexedFile, Thinned},
-    stream::Division,
 };
 
 use super::prepared::{only_classes, targets};
 use super::splits::{DataSplits, cut};
 use super::{Placed, Source, known, read_encoded, read_graphs};
 use crate::graphs::examples::{DataSplit, Examples};
-use crate::graphs::experiment::{GraphData, GraphExperiment, TaskChoice};
+use crate::graphs::experiment::{GraphData, GraphExperiment, GraphTaskSettings, TaskChoice};
 use crate::graphs::model::GraphTransformerConfig;
-use crate::supervised::on_disk::{ClassesMet, in_memory, note};
+use crate::supervised::on_disk::{ClassCollector, in_memory, note};
 use crate::{Error, Result};
-
-/// The rows of a file that are one graph.
-pub(super) fn division(data: &GraphData) -> Division<'_> {
-    match data.smiles.as_str() {
-        "" => Division::Lines,
-        column => Division::Rows(column),
-    }
-}
 
 /// Graphs to train on that stay on disk.
 #[derive(Debug)]
@@ -38,19 +29,40 @@ pub(crate) struct GraphsOnDisk {
 
 /// Kinds, parts and classes of the graphs of a file, collected while its parts are read.
 #[derive(Default)]
-struct Met {
+struct TargetCollector {
     /// The types of nodes and of edges.
     kinds: Option<[Kinds; 2]>,
     /// The part of each graph, where the file tells it.
     parts: Option<Thinned<Part>>,
-    classes: ClassesMet,
+    classes: ClassCollector,
     /// If true, some target is not a class.
     has_numbers: bool,
+    /// Number of targets of a graph.
+    tasks: usize,
 }
 
-impl Met {
-    /// Adds the graphs of a part of a file.
-    fn add(&mut self, graphs: &Graphs) -> Result<()> {
+impl TargetCollector {
+    /// If true, the targets so far are classes, as each is by itself.
+    fn has_classes(&self, kind: TaskChoice) -> bool {
+        match kind {
+            TaskChoice::Classification => true,
+            TaskChoice::Data => !self.has_numbers,
+            TaskChoice::Regression | TaskChoice::Labels => false,
+        }
+    }
+
+    /// The task that `kind` means for all graphs of the file.
+    fn task(&self, kind: TaskChoice) -> TaskChoice {
+        match kind {
+            TaskChoice::Data if self.has_numbers => TaskChoice::Regression,
+            TaskChoice::Data if self.tasks > 1 => TaskChoice::Labels,
+            TaskChoice::Data => TaskChoice::Classification,
+            known => known,
+        }
+    }
+
+    /// Adds the graphs of a part of a file, whose targets are learnt as `kind` says.
+    fn add(&mut self, graphs: &Graphs, kind: TaskChoice) -> Result<()> {
         let found = [graphs.node_features().kinds(), graphs.edge_features().kinds()];
         match &mut self.kinds {
             None => self.kinds = Some(found.map(Clone::clone)),
@@ -72,9 +84,12 @@ impl Met {
         }
         if let Some(targets) = graphs.targets() {
             self.has_numbers |= !only_classes(targets.values());
-            if targets.level() == Level::Graph && targets.tasks().len() == 1 {
+            self.tasks = targets.tasks().len();
+            if self.has_classes(kind) && targets.level() == Level::Graph && self.tasks == 1 {
                 let found = targets.classes(0)?;
                 self.classes.add(&found.names, found.of.iter().copied());
+            } else {
+                self.classes = ClassCollector::default();
             }
         }
         Ok(())
@@ -119,27 +134,27 @@ impl GraphsOnDisk {
 
     /// The source of an experiment whose graphs stay on disk, and the network's settings with what follows from the data.
     pub(super) fn source(experiment: &GraphExperiment, path: &Path) -> Result<(Source, GraphTransformerConfig)> {
-        let (data, mut met) = (&experiment.data, Met::default());
+        let (data, kind, mut met) = (&experiment.data, experiment.task.kind, TargetCollector::default());
         let read = |part: &table::stream::Part| part.open(|| read_graphs(path, data, true));
         let take = |graphs: Graphs, lines: &[usize]| {
-            met.add(&graphs)?;
+            met.add(&graphs, kind)?;
             if graphs.skipped().is_empty() {
                 return Ok(None);
             }
             let stays = |line: &usize| graphs.skipped().binary_search_by_key(line, |row| row.line).is_err();
             Ok(Some((0..lines.len()).filter(|&at| stays(&lines[at])).collect()))
         };
-        let file = IndexedFile::open(path, division(data), read, take)?;
-        let Met { kinds, parts, classes, has_numbers } = met;
+        let file = IndexedFile::open(path, data.division(), read, take)?;
+        // The graphs in memory may not show what the task is.
+        let (task, are_classes) = (met.task(kind), met.has_classes(kind));
+        let experiment =
+            &GraphExperiment { task: GraphTaskSettings { kind: task, ..experiment.task }, ..experiment.clone() };
+        let data = &experiment.data;
+        let TargetCollector { kinds, parts, classes, .. } = met;
         let (classes, strata) = classes.sorted();
         let [training, validation, test] = match parts.map(Thinned::into_kept) {
             Some(parts) => places_of(&parts, file.len())?,
             None => {
-                let are_classes = match experiment.task.kind {
-                    TaskChoice::Classification => true,
-                    TaskChoice::Data => !has_numbers,
-                    TaskChoice::Regression | TaskChoice::Labels => false,
-                };
                 let strata = if are_classes && strata.len() == file.len() { strata } else { vec![0; file.len()] };
                 cut(data, &strata)?
             }

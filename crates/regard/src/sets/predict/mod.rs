@@ -15,7 +15,7 @@ use crate::sets::measure::{Predictions, in_own_units, measure_predictions, predi
 use crate::sets::source::{Source, features_of, read_encoded, targets_of};
 use crate::sets::task::{Targets, TaskKind};
 use crate::supervised::Model;
-use crate::supervised::base::{BaseModel, ModelMetrics, Tested};
+use crate::supervised::base::{BaseModel, ModelMetrics, TestPredictions};
 use crate::train::{NumberLoss, probabilities};
 use crate::{Error, Result};
 pub use mixtures::MixtureOptions;
@@ -119,27 +119,27 @@ impl SetModel {
     /// # Errors
     /// [`Error::Config`] for a file without targets.
     pub fn measure(&self, bags: &Bags) -> Result<ModelMetrics> {
-        self.metrics(self.tested(bags)?)
+        self.metrics(self.test_predictions(bags)?)
     }
 
     /// The predictions for sets with targets, to take [metrics](Self::metrics) of together with those for others.
     ///
     /// # Errors
     /// As [`Self::measure`].
-    pub fn tested(&self, bags: &Bags) -> Result<TestedSets> {
+    pub fn test_predictions(&self, bags: &Bags) -> Result<SetTestPredictions> {
         let mut examples = features_of(&self.config, bags)?;
         examples.targets = targets_of(&self.config, bags)?;
-        self.tested_on(examples)
+        self.test_predictions_on(examples)
     }
 
     /// The metrics of the model from its predictions.
     ///
     /// # Errors
     /// Predicted mixtures that are none.
-    pub fn metrics(&self, TestedSets(found): TestedSets) -> Result<ModelMetrics> {
+    pub fn metrics(&self, SetTestPredictions(found): SetTestPredictions) -> Result<ModelMetrics> {
         match found {
-            Tested::Blend(found) => Ok(found.metrics()),
-            Tested::Network((examples, predicted)) => {
+            TestPredictions::Blend(found) => Ok(found.metrics()),
+            TestPredictions::Network((examples, predicted)) => {
                 let loss = self.experiment.as_ref().map_or(NumberLoss::Absolute, |found| found.train.loss);
                 Ok(measure_predictions(&self.config, &predicted, &examples, loss)?.into())
             }
@@ -176,31 +176,31 @@ impl SetModel {
     }
 
     fn measured(&self, examples: Examples) -> Result<ModelMetrics> {
-        self.metrics(self.tested_on(examples)?)
+        self.metrics(self.test_predictions_on(examples)?)
     }
 
-    fn tested_on(&self, mut examples: Examples) -> Result<TestedSets> {
+    fn test_predictions_on(&self, mut examples: Examples) -> Result<SetTestPredictions> {
         let predicted = predict(&self.network, &examples, false, &self.device).numbers;
         if let Some(base) = &self.base
             && let Some(problem) = problem_of(&self.config, &examples)?
         {
             let rows: Vec<usize> = (0..examples.len()).collect();
-            let found = base.tested(&problem, &rows, by_task(&self.config, &predicted))?;
-            return Ok(TestedSets(Tested::Blend(found)));
+            let found = base.test_predictions(&problem, &rows, by_task(&self.config, &predicted))?;
+            return Ok(SetTestPredictions(TestPredictions::Blend(found)));
         }
         // Only the points of clusters are looked at again.
         if !matches!(examples.targets, Targets::Points) {
             examples.features = vec![];
         }
-        Ok(TestedSets(Tested::Network((examples, predicted))))
+        Ok(SetTestPredictions(TestPredictions::Network((examples, predicted))))
     }
 }
 
 /// Predictions of a model for sets with targets.
 #[derive(Clone, Debug)]
-pub struct TestedSets(Tested<(Examples, Vec<f64>)>);
+pub struct SetTestPredictions(TestPredictions<(Examples, Vec<f64>)>);
 
-impl TestedSets {
+impl SetTestPredictions {
     /// These, and behind them those of the same model for other sets.
     ///
     /// # Panics

@@ -81,7 +81,7 @@ impl Source {
     pub fn of(experiment: &SetExperiment) -> Result<(Self, SetTransformerConfig)> {
         if experiment.data.source == SourceKind::File {
             let path = Path::new(&experiment.data.path);
-            if experiment.data.on_disk.keeps(path, on_disk::division(&experiment.data)) {
+            if experiment.data.on_disk.keeps(path, experiment.data.division()) {
                 return SetsOnDisk::source(experiment, path);
             }
             let bags = read_bags(path, &experiment.data, experiment.task.kind, true)?;

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use regard_data::sets::{Bags, FeatureNames};
 use regard_data::table::indexed::IndexedFile;
-use regard_data::table::stream::{Division, Part};
+use regard_data::table::stream::Part;
 
 use super::files::{labelled, labels, read_bags, read_encoded, settings};
 use super::{Source, TrainingSets, split};
@@ -14,15 +14,7 @@ use crate::sets::examples::Examples;
 use crate::sets::experiment::{SetData, SetExperiment};
 use crate::sets::model::SetTransformerConfig;
 use crate::sets::task::TaskKind;
-use crate::supervised::on_disk::{ClassesMet, in_memory, note};
-
-/// The rows of a file that are one set.
-pub(super) fn division(data: &SetData) -> Division<'_> {
-    match data.group_by.as_str() {
-        "" => Division::Lines,
-        column => Division::Groups(column),
-    }
-}
+use crate::supervised::on_disk::{ClassCollector, in_memory, note};
 
 /// Sets to train on that stay on disk.
 #[derive(Debug)]
@@ -76,7 +68,7 @@ impl SetsOnDisk {
         let (data, kind) = (&experiment.data, experiment.task.kind);
         // The columns of the first part are those of all.
         let features: OnceLock<Option<Vec<String>>> = OnceLock::new();
-        let (mut notes, mut classes) = (None, ClassesMet::default());
+        let (mut notes, mut classes) = (None, ClassCollector::default());
         let read = |part: &Part| {
             part.open(|| match features.get() {
                 None => read_bags(path, data, kind, true),
@@ -95,7 +87,7 @@ impl SetsOnDisk {
             notes.get_or_insert_with(|| bags.notes().to_vec());
             Ok(None)
         };
-        let indexed = IndexedFile::open(path, division(data), read, take)?;
+        let indexed = IndexedFile::open(path, data.division(), read, take)?;
         let (classes, mut strata) = classes.sorted();
         if strata.is_empty() {
             strata = vec![0; indexed.len()];
