@@ -23,10 +23,10 @@ pub(crate) fn choose(name: &str) -> anyhow::Result<Device> {
     match (kind, index) {
         ("auto" | "cpu", None) => Ok(Device::flex()),
         #[cfg(feature = "wgpu")]
-        ("wgpu", None) => Ok(Device::wgpu(Default::default())),
+        ("wgpu", None) => answering(Device::wgpu(Default::default()), name),
         #[cfg(feature = "cuda")]
         ("cuda", index) => match index.unwrap_or("0").parse::<usize>() {
-            Ok(index) => Ok(Device::cuda(index)),
+            Ok(index) => answering(Device::cuda(index), name),
             Err(_) => Err(unknown(name)),
         },
         ("cuda", _) | ("wgpu", None) => Err(Failure::new(format!("the device `{name}` is not built into this binary"))
@@ -36,6 +36,22 @@ pub(crate) fn choose(name: &str) -> anyhow::Result<Device> {
             ))
             .into()),
         _ => Err(unknown(name)),
+    }
+}
+
+/// A device that has answered once. Drivers that are missing are told by a panic, which becomes an error here.
+#[cfg(any(feature = "cuda", feature = "wgpu"))]
+fn answering(device: Device, name: &str) -> anyhow::Result<Device> {
+    use std::panic;
+    let hook = panic::take_hook();
+    panic::set_hook(Box::new(|_| ()));
+    let answer = panic::catch_unwind(panic::AssertUnwindSafe(|| device.sync()));
+    panic::set_hook(hook);
+    match answer {
+        Ok(Ok(())) => Ok(device),
+        _ => Err(Failure::new(format!("the device `{name}` does not answer: its card or its driver is missing"))
+            .hint("use --device cpu")
+            .into()),
     }
 }
 

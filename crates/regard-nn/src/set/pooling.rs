@@ -221,6 +221,7 @@ fn pooled_by(query: Tensor<1>, keys: &Ragged, x: &Ragged, scale: f32) -> (Tensor
         return (Tensor::zeros([sets, width], &device), Tensor::zeros([sets, 0], &device));
     }
     let key_width = query.dims()[0];
+    trace::step("query", Operation::Input).values(["channel"], &query);
     let query = query.reshape([1, 1, key_width]).expand([sets, 1, key_width]);
     let options = AttentionOptions { scale, ..AttentionOptions::new(1, key_width).with_mask(x.mask()) };
     let (pooled, weights) = trace::scope_with(String::new, &[("query", ""), ("key", "row")], || {
