@@ -23,25 +23,27 @@ pub(crate) fn choose(name: &str) -> anyhow::Result<Device> {
     match (kind, index) {
         ("auto" | "cpu", None) => Ok(Device::flex()),
         #[cfg(feature = "wgpu")]
-        ("wgpu", None) => answering(Device::wgpu(Default::default()), name),
+        ("wgpu", None) => probe(Device::wgpu(Default::default()), name),
         #[cfg(feature = "cuda")]
         ("cuda", index) => match index.unwrap_or("0").parse::<usize>() {
-            Ok(index) => answering(Device::cuda(index), name),
+            Ok(index) => probe(Device::cuda(index), name),
             Err(_) => Err(unknown(name)),
         },
-        ("cuda", _) | ("wgpu", None) => Err(Failure::new(format!("the device `{name}` is not built into this binary"))
-            .hint(format!(
-                "built in: {}; use --device cpu, or build with `cargo build --release --features {kind}`",
-                BUILT_IN.join(", ")
-            ))
-            .into()),
+        ("cuda", _) | ("wgpu", None) if !BUILT_IN.contains(&kind) => {
+            Err(Failure::new(format!("the device `{name}` is not built into this binary"))
+                .hint(format!(
+                    "built in: {}; use --device cpu, or build with `cargo build --release --features {kind}`",
+                    BUILT_IN.join(", ")
+                ))
+                .into())
+        }
         _ => Err(unknown(name)),
     }
 }
 
-/// A device that has answered once. Drivers that are missing are told by a panic, which becomes an error here.
+/// Asks a device for an answer. Drivers that are missing are told by a panic, which becomes an error here.
 #[cfg(any(feature = "cuda", feature = "wgpu"))]
-fn answering(device: Device, name: &str) -> anyhow::Result<Device> {
+fn probe(device: Device, name: &str) -> anyhow::Result<Device> {
     use std::panic;
     let hook = panic::take_hook();
     panic::set_hook(Box::new(|_| ()));
