@@ -12,6 +12,7 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::LocalKey;
 
 /// A switch that ends a computation, which many threads can hold.
 ///
@@ -80,14 +81,23 @@ impl CancellationToken {
 
 /// Computes under a token, or under none.
 pub fn run_under<T>(token: Option<CancellationToken>, compute: impl FnOnce() -> T) -> T {
-    /// Restores what was current before, also when the computation panics.
-    struct Restore(Option<CancellationToken>);
-    impl Drop for Restore {
+    with_current(&CURRENT, token, compute)
+}
+
+/// Computes while a value of this thread is another one, and restores what was there before, also when the computation
+/// panics.
+pub(crate) fn with_current<V: 'static, T>(
+    current: &'static LocalKey<RefCell<Option<V>>>,
+    value: Option<V>,
+    compute: impl FnOnce() -> T,
+) -> T {
+    struct Restore<V: 'static>(&'static LocalKey<RefCell<Option<V>>>, Option<V>);
+    impl<V> Drop for Restore<V> {
         fn drop(&mut self) {
-            CURRENT.with_borrow_mut(|current| std::mem::swap(current, &mut self.0));
+            self.0.with_borrow_mut(|current| std::mem::swap(current, &mut self.1));
         }
     }
-    let _restore = Restore(CURRENT.with_borrow_mut(|current| std::mem::replace(current, token)));
+    let _restore = Restore(current, current.replace(value));
     compute()
 }
 

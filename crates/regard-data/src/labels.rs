@@ -132,9 +132,8 @@ impl Labels {
         let class = |at: usize| {
             let name = self.class_name(at);
             // A number may be written otherwise where other labels are words.
-            let same_number = |known: &String| number(known).is_some_and(|of| number(&name) == Some(of));
-            let place = names.iter().position(|known| *known == name).or_else(|| names.iter().position(same_number));
-            place.ok_or_else(|| {
+            let same_number = || number(&name).and_then(|of| names.iter().position(|known| number(known) == Some(of)));
+            names.iter().position(|known| *known == name).or_else(same_number).ok_or_else(|| {
                 let known = names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
                 Error::invalid(
                     format!("label `{}`", shown(&name)),

@@ -7,6 +7,8 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
 
+use crate::cancel::with_current;
+
 /// The amount of a file that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reading<'a> {
@@ -24,7 +26,7 @@ thread_local! {
     static WATCHER: RefCell<Option<Watcher>> = const { RefCell::new(None) };
 }
 
-/// Computes while `watcher` is told of the progress.
+/// Computes and calls `watcher` with the progress.
 ///
 /// ```
 /// use regard_data::progress::{Reading, report, watched};
@@ -34,18 +36,10 @@ thread_local! {
 /// assert_eq!(watched(move |now| assert_eq!(now, reading), || { report(reading); 7 }), 7);
 /// ```
 pub fn watched<T>(watcher: impl Fn(Reading<'_>) + 'static, compute: impl FnOnce() -> T) -> T {
-    /// Restores what was there before, also when the computation panics.
-    struct Restore(Option<Watcher>);
-    impl Drop for Restore {
-        fn drop(&mut self) {
-            WATCHER.with_borrow_mut(|current| std::mem::swap(current, &mut self.0));
-        }
-    }
-    let _restore = Restore(WATCHER.with_borrow_mut(|current| current.replace(Rc::new(watcher))));
-    compute()
+    with_current(&WATCHER, Some(Rc::new(watcher)), compute)
 }
 
-/// Tells the watcher of this thread, where there is one.
+/// Calls the watcher of this thread, where there is one.
 pub fn report(reading: Reading<'_>) {
     let watcher = WATCHER.with_borrow(Clone::clone);
     if let Some(watcher) = watcher {

@@ -75,7 +75,9 @@ pub(super) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer
         let answer = GraphAnswer::of(args, &model, examples, None, printer)?;
         Ok(if printer.json() { answer.json().to_string() } else { answer.csv() })
     };
-    if args.plot.is_some() || args.attention.is_some() || args.shard.shard.is_some() {
+    // Base learners look at all nodes of a file.
+    let of_nodes = model.config.level == LevelName::Node;
+    if of_nodes || args.plot.is_some() || args.attention.is_some() || args.shard.shard.is_some() {
         let mut examples = read(args, &model, printer)?;
         let places = args.shard.places("predict", examples.graphs.len(), "graphs")?;
         if let Some(places) = &places {
@@ -86,11 +88,6 @@ pub(super) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer
         }
         printer.result(&text(&examples, printer)?)?;
         printer.end_of_part(places.as_ref())?;
-        return Ok(Outcome::Done);
-    }
-    // Base learners look at all nodes of a file.
-    if model.config.level == LevelName::Node {
-        printer.result(&text(&read(args, &model, printer)?, printer)?)?;
         return Ok(Outcome::Done);
     }
     let data = columns_of(args, &model);

@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::cancel::with_current;
 use crate::error::shown;
 use crate::{Error, Result};
 
@@ -114,15 +115,7 @@ impl MemoryFiles {
 
     /// Calls `read` with these files for those of the disk. Threads that it starts see the disk.
     pub fn open<T>(&self, read: impl FnOnce() -> T) -> T {
-        /// Restores what was open before, also when `read` panics.
-        struct Restore(Option<MemoryFiles>);
-        impl Drop for Restore {
-            fn drop(&mut self) {
-                OPEN.with_borrow_mut(|open| std::mem::swap(open, &mut self.0));
-            }
-        }
-        let _restore = Restore(OPEN.with_borrow_mut(|open| open.replace(self.clone())));
-        read()
+        with_current(&OPEN, Some(self.clone()), read)
     }
 }
 

@@ -141,9 +141,7 @@ impl GraphData {
     pub fn target_columns(&self) -> Vec<String> {
         if self.target.is_empty() { self.targets.clone() } else { vec![self.target.clone()] }
     }
-}
 
-impl GraphData {
     /// The rows of a file that are one graph.
     #[must_use]
     pub fn division(&self) -> Division<'_> {

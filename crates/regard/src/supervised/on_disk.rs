@@ -74,14 +74,13 @@ impl ClassCollector {
     /// The names in the order that all examples together give them, and the class of each example, 0 without one.
     pub(crate) fn sorted(self) -> (Vec<String>, Vec<usize>) {
         // A part of numbers alone writes them in another way than one with a word among them.
-        let mut names = self.names;
-        for at in 1..names.len() {
-            let same = number(&names[at]).and_then(|of| names[..at].iter().position(|name| number(name) == Some(of)));
-            if let Some(first) = same {
-                names[at] = names[first].clone();
-            }
-        }
-        let sorted = Labels::of_texts(names).classes();
+        let mut of_numbers: HashMap<u64, String> = HashMap::new();
+        // Zero has two signs and one name.
+        let first = |name: String| match number(&name) {
+            Some(of) => of_numbers.entry((of + 0.0).to_bits()).or_insert(name).clone(),
+            None => name,
+        };
+        let sorted = Labels::of_texts(self.names.into_iter().map(first).collect()).classes();
         let of = self.of.into_kept().into_iter().map(|class| class.map_or(0, |class| sorted.of[class as usize]));
         (sorted.names, of.collect())
     }

@@ -146,16 +146,15 @@ impl GraphsOnDisk {
         };
         let file = IndexedFile::open(path, data.division(), read, take)?;
         // The graphs in memory may not show what the task is.
-        let (task, are_classes) = (met.task(kind), met.has_classes(kind));
-        let experiment =
-            &GraphExperiment { task: GraphTaskSettings { kind: task, ..experiment.task }, ..experiment.clone() };
+        let task = GraphTaskSettings { kind: met.task(kind), ..experiment.task };
+        let experiment = &GraphExperiment { task, ..experiment.clone() };
         let data = &experiment.data;
         let TargetCollector { kinds, parts, classes, .. } = met;
         let (classes, strata) = classes.sorted();
         let [training, validation, test] = match parts.map(Thinned::into_kept) {
             Some(parts) => places_of(&parts, file.len())?,
             None => {
-                let strata = if are_classes && strata.len() == file.len() { strata } else { vec![0; file.len()] };
+                let strata = if strata.len() == file.len() { strata } else { vec![0; file.len()] };
                 cut(data, &strata)?
             }
         };
