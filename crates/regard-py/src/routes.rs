@@ -21,7 +21,7 @@ use regard::routing::formats::{self, Instance};
 use regard::routing::generate::{GeneratedSet, GeneratorConfig, Points};
 use regard::routing::local_search::BestCost;
 use regard::routing::registry::{self, ProblemVisitor, with_problem};
-use regard::routing::{Problem, SolverInstance, SymmetricMatrix};
+use regard::routing::{DistanceMatrix, Problem, SolverInstance};
 use regard::store::built_in;
 
 use crate::arrays::{self, Numbers, numbers, padded, wrong_shape};
@@ -40,16 +40,17 @@ pub(crate) struct PyInstance {
 /// Largest asymmetry that is rounding, as a share of the larger distance.
 const ROUNDING: f64 = 1e-9;
 
-/// The distances of an array `[nodes, nodes]`, which has to be symmetric.
-fn symmetric(distances: &Numbers<'_>) -> PyResult<SymmetricMatrix> {
+/// The distances of an array `[nodes, nodes]`, from the node of the row to that of the column. Directions whose distances
+/// differ by rounding alone are the same.
+fn matrix_of(distances: &Numbers<'_>) -> PyResult<DistanceMatrix> {
     let nodes = match distances.shape() {
         [rows, columns] if rows == columns && *rows > 0 => *rows,
         shape => return Err(wrong_shape("distance_matrix", shape, "[nodes, nodes]")),
     };
     let values = distances.doubles();
-    let mut lower = Vec::with_capacity(nodes * nodes.saturating_sub(1) / 2);
+    let mut symmetric = true;
     for row in 0..nodes {
-        for column in 0..=row {
+        for column in 0..nodes {
             let (one, other) = (values[row * nodes + column], values[column * nodes + row]);
             if !one.is_finite() {
                 let reason = format!("[{row}, {column}] is {one}, expected a finite number");
@@ -59,17 +60,14 @@ fn symmetric(distances: &Numbers<'_>) -> PyResult<SymmetricMatrix> {
                 let reason = format!("[{row}, {row}] is {one}, expected 0 on the diagonal");
                 return Err(invalid("distance_matrix", &reason, Some("numpy.fill_diagonal(matrix, 0) sets it")));
             }
-            if (one - other).abs() > ROUNDING * one.abs().max(other.abs()) {
-                let reason = format!("[{row}, {column}] is {one}, but [{column}, {row}] is {other}");
-                let hint = "only symmetric distances are supported; (matrix + matrix.T) / 2 is symmetric";
-                return Err(invalid("distance_matrix", &reason, Some(hint)));
-            }
-            if column < row {
-                lower.push(one);
-            }
+            symmetric &= (one - other).abs() <= ROUNDING * one.abs().max(other.abs());
         }
     }
-    SymmetricMatrix::from_lower(nodes, lower).or_raise()
+    if !symmetric {
+        return DistanceMatrix::from_rows(nodes, values).or_raise();
+    }
+    let pairs = (1..nodes).flat_map(|row| (0..row).map(move |column| row * nodes + column));
+    DistanceMatrix::from_lower(nodes, pairs.map(|at| values[at]).collect()).or_raise()
 }
 
 impl PyInstance {
@@ -127,7 +125,7 @@ impl PyInstance {
         let places = places.map(|places| numbers(places, "coords")?.pairs("coords")).transpose()?;
         let nodes = match (distances, places, kind) {
             (Some(distances), places, _) => {
-                Nodes::Distances(symmetric(&numbers(distances, "distance_matrix")?)?, places)
+                Nodes::Distances(matrix_of(&numbers(distances, "distance_matrix")?)?, places)
             }
             (None, Some(places), "degrees") => Nodes::Earth(places),
             (None, Some(places), _) => Nodes::Plane(places),

@@ -255,7 +255,7 @@ RAGGED: Any = [[0, 0], [1]]
         (lambda: ANY.solve(np.eye(3)[:, :2], colour=1), regard.ArrayTypeError, "colour: is no argument"),
         (lambda: ANY.solve(np.eye(3)[:, :2], metric="miles"), regard.InputError, "metric: is 'miles'"),
         (lambda: ANY.solve([[100, 0], [1, 1]], metric="degrees"), regard.InputError, "latitude of node 0"),
-        (lambda: ANY.solve(distance_matrix=[[0, 1], [2, 0]]), regard.InputError, "only symmetric"),
+        (lambda: ANY.solve(distance_matrix=[[0, 1], [2, 0]], prizes=[0, 1], max_length=9), regard.InputError, "by direction"),
         (lambda: ANY.solve(distance_matrix=[[1, 1], [1, 0]]), regard.InputError, "diagonal"),
         (lambda: ANY.solve(distance_matrix=[[0, 1, 2], [1, 0, 3]]), regard.InputError, r"expected \[nodes, nodes\]"),
         (lambda: ANY.solve(np.eye(3)[:, :2], decode="best"), regard.InputError, "not a decoding method"),

@@ -1,7 +1,7 @@
 //! Walks that start and end at the depot, which is node 0 of every instance that has one.
 
 use crate::sites::is_coordinate;
-use crate::{Error, Metric, Result, Sites, SymmetricMatrix};
+use crate::{Error, Metric, Result, Sites};
 
 /// The same nodes with `depot` moved to the front, the others in their order.
 pub(crate) fn first(sites: Sites, depot: usize) -> Result<Sites> {
@@ -10,11 +10,7 @@ pub(crate) fn first(sites: Sites, depot: usize) -> Result<Sites> {
     }
     let order: Vec<usize> = std::iter::once(depot).chain((0..sites.len()).filter(|i| *i != depot)).collect();
     let metric = match sites.metric() {
-        Metric::Explicit(matrix) => {
-            let pairs = (1..order.len()).flat_map(|row| (0..row).map(move |column| (row, column)));
-            let lower = pairs.map(|(row, column)| matrix.get(order[row], order[column])).collect();
-            Metric::Explicit(SymmetricMatrix::from_lower(order.len(), lower)?)
-        }
+        Metric::Explicit(matrix) => Metric::Explicit(matrix.select(&order)?),
         other => other.clone(),
     };
     let points = sites.coordinates();
@@ -29,6 +25,17 @@ pub(crate) fn first(sites: Sites, depot: usize) -> Result<Sites> {
     match sites.display() {
         Some(display) => moved.with_display(order.iter().map(|&i| display[i]).collect()),
         None => Ok(moved),
+    }
+}
+
+/// Refuses distances that differ by direction, for problems whose search does not know them.
+pub(crate) fn symmetric(sites: &Sites) -> Result<()> {
+    match sites.is_symmetric() {
+        true => Ok(()),
+        false => Err(Error::invalid(
+            "distances",
+            "differ by direction, which only `tsp`, `cvrp`, `sdvrp` and `cvrptw` allow; the mean of both directions does not",
+        )),
     }
 }
 
@@ -103,6 +110,7 @@ pub(crate) fn bound(what: &str, value: f64) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::DistanceMatrix;
 
     #[test]
     fn moving_a_node_keeps_every_distance() {
@@ -110,10 +118,12 @@ mod tests {
         let points = vec![[0.0, 0.0, 0.0], [3.0, 0.0, 0.0], [3.0, 4.0, 0.0], [9.0, 9.0, 0.0]];
         let plane = Sites::new("a", Metric::Euc2d, points).unwrap().with_comment("c").with_best_known(Some(7.0));
         let lower = vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
-        let table = Metric::Explicit(SymmetricMatrix::from_lower(4, lower).unwrap());
+        let table = Metric::Explicit(DistanceMatrix::from_lower(4, lower).unwrap());
         let corners = vec![[0.0, 0.0], [1.0, 0.0], [2.0, 0.0], [3.0, 0.0]];
-        let table = Sites::new("b", table, vec![]).unwrap().with_display(corners).unwrap();
-        for sites in [plane, table] {
+        let table = Sites::new("b", table, vec![]).unwrap().with_display(corners.clone()).unwrap();
+        let rows = Metric::Explicit(DistanceMatrix::from_rows(4, (0..16).map(f64::from).collect()).unwrap());
+        let directed = Sites::new("c", rows, vec![]).unwrap().with_display(corners).unwrap();
+        for sites in [plane, table, directed] {
             let moved = first(sites.clone(), 2).unwrap();
             assert_eq!(moved.ids(), ["3", "1", "2", "4"]);
             assert_eq!((moved.comment(), moved.best_known()), (sites.comment(), sites.best_known()));

@@ -43,7 +43,7 @@ pub use self::local_search::LocalSearchOptions;
 pub use self::problem::{Problem, State, VisitOnce};
 pub use self::registry::{ProblemSpec, ProblemVisitor};
 pub use self::sites::Sites;
-pub use self::sites::matrix::SymmetricMatrix;
+pub use self::sites::matrix::DistanceMatrix;
 pub use self::sites::metric::{self, Metric};
 pub use regard_data::{Error, Result};
 

@@ -1,5 +1,7 @@
 //! Options of tables of places, for every command that reads them.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use regard::data::table::numbers::Decimal;
@@ -16,6 +18,10 @@ pub(crate) struct TableArgs {
     /// Decimal mark of the numbers: point or comma [default: what the numbers of a column show]
     #[arg(long, value_name = "MARK", value_parser = PossibleValuesParser::new(["point", "comma"]), hide_possible_values = true)]
     decimal: Option<String>,
+    /// File of the distances between the rows, which may differ by direction: a square of numbers with ids above
+    /// and before it or in the order of the rows, or rows under `from,to,distance`
+    #[arg(long, value_name = "FILE")]
+    distances: Option<PathBuf>,
     /// Id of the depot [default: the row marked in the column `depot`, else the first row]
     #[arg(long, value_name = "ID")]
     depot: Option<String>,
@@ -57,6 +63,7 @@ impl TableArgs {
             depot: self.depot.clone(),
             duplicates: self.duplicates.as_ref().and_then(treatment),
             skip_bad: self.skip_bad,
+            distances: self.distances.clone(),
         }
     }
 }

@@ -10,7 +10,7 @@ use regard::data::sets::{Bags, FeatureNames};
 use regard::series::SeriesExperiment;
 use regard::series::attribution::SeriesAttribution;
 use regard::series::back_test::{BackTestOptions, Origin};
-use regard::series::classify::read_whole;
+use regard::series::classify::{SeriesTestPredictions, read_whole};
 use regard::series::evaluate::SeriesEvaluation;
 use regard::series::experiment::SeriesData;
 use regard::series::measure::ErrorSummary;
@@ -20,11 +20,13 @@ use regard::train::Ranks;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::parts::{in_parts, over_parts};
 use super::{Outcome, attribution, cross_validation};
 use crate::args::{EvalJob, FoldOptions, PredictArgs};
 use crate::failure::Failure;
 use crate::report::progress::{Done, StageProgress};
 use crate::report::{Align, Printer, Table, measures, number};
+use crate::shard::Places;
 
 /// The result for programs.
 #[derive(Serialize)]
@@ -50,11 +52,6 @@ pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) ->
         let path = model.experiment.as_ref().map_or("", |experiment| experiment.data.path.as_str());
         job.check_paths(folder, &[path])?;
     }
-    if model.config.task == SeriesTask::Classification {
-        let on = file.map_or("the test data of its experiment".to_owned(), |file| file.display().to_string());
-        measures::write(folder, &on, &model.measure_classes(file)?.into(), printer)?;
-        return Ok(Outcome::Done);
-    }
     let Some(mut experiment) = model.experiment.clone() else {
         return Err(Failure::new(format!("{}: the model folder does not record the training data", folder.display()))
             .hint("use a model trained with `regard train`")
@@ -68,6 +65,20 @@ pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) ->
         if !job.columns.target.is_empty() {
             data.columns.clone_from(&job.columns.target);
         }
+    }
+    if model.config.task == SeriesTask::Classification {
+        let on = file.map_or("the test data of its experiment".to_owned(), |file| file.display().to_string());
+        let found = match file {
+            Some(file) => {
+                let tested = |_: &Printer| Ok(model.test_predictions(file, &experiment.data)?);
+                let division = experiment.data.division();
+                let found = over_parts(file, division, printer, &tested, SeriesTestPredictions::append)?;
+                found.map(|found| model.class_metrics(&found)).unwrap_or_default()
+            }
+            None => model.measure_classes()?,
+        };
+        measures::write(folder, &on, &found.into(), printer)?;
+        return Ok(Outcome::Done);
     }
     if let Some(file) = file {
         let note = format!("{}: errors are those of its test rows, split as in training", file.display());
@@ -96,12 +107,25 @@ pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) ->
 /// Fills in missing values of a file, scores anomalies, or classifies series.
 pub(super) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     let model = SeriesModel::open(&args.model, device)?;
-    if args.shard.shard.is_some() {
-        let what = "--shard: `regard predict` for series computes all series of a file together";
-        return Err(Failure::new(what).hint("give each process files of its own").into());
+    let text = |answer: &SeriesAnswer, json: bool| if json { answer.json().to_string() } else { answer.csv() };
+    let is_part = args.shard.shard.is_some();
+    match model.config.task {
+        SeriesTask::Classification if !is_part => {
+            let text = |printer: &Printer| Ok(text(&SeriesAnswer::of(args, &model, printer)?, printer.json()));
+            in_parts(&args.file, model.columns().division(), printer, &text)?;
+        }
+        SeriesTask::Classification => {
+            let answer = SeriesAnswer::of(args, &model, printer)?;
+            printer.result(&text(&answer, printer.json()))?;
+            printer.end_of_part(answer.places())?;
+        }
+        // Models for other tasks know the series of their training, which go through the network together.
+        _ if is_part => {
+            let what = "--shard: models of series compute all series of a file together, but for models of classes";
+            return Err(Failure::new(what).hint("give each process files of its own").into());
+        }
+        _ => printer.result(&text(&SeriesAnswer::of(args, &model, printer)?, printer.json()))?,
     }
-    let answer = SeriesAnswer::of(args, &model, printer)?;
-    printer.result(&if printer.json() { answer.json().to_string() } else { answer.csv() })?;
     Ok(Outcome::Done)
 }
 
@@ -115,8 +139,8 @@ pub(crate) enum SeriesAnswer {
         /// The column of time stamps.
         date: String,
     },
-    /// The class of each series, in both forms.
-    Classes { json: Value, csv: String },
+    /// The class of each series, in both forms, and the part of the series where one was asked for.
+    Classes { json: Value, csv: String, places: Option<Places> },
     /// The attribution of each class to patches and lags.
     Attributions(Vec<SeriesAttribution>),
 }
@@ -166,6 +190,13 @@ impl SeriesAnswer {
         }
     }
 
+    fn places(&self) -> Option<&Places> {
+        match self {
+            Self::Classes { places, .. } => places.as_ref(),
+            _ => None,
+        }
+    }
+
     fn csv(&self) -> String {
         match self {
             Self::Numbers { found, date, .. } => found.wide_csv(date),
@@ -182,8 +213,15 @@ fn classes(
     columns: &SeriesData,
     printer: &Printer,
 ) -> anyhow::Result<SeriesAnswer> {
-    let read = read_whole(&args.file, columns, false, Some(&model.config))?;
-    read.report.to_string().lines().for_each(|line| printer.note(line));
+    let mut read = read_whole(&args.file, columns, false, Some(&model.config))?;
+    let places = args.shard.places("predict", read.panel.len(), "series")?;
+    if let Some(places) = &places {
+        let names: Vec<String> = read.panel.names().map(str::to_owned).collect();
+        read.panel = read.panel.select(&names[places.range.clone()]).map_err(regard::Error::from)?;
+    }
+    // The first line counts rows, which parts of a file do together.
+    let report = read.report.to_string();
+    report.lines().skip(usize::from(printer.says_once())).for_each(|line| printer.note(line));
     if let Some(options) = args.attribution.options()? {
         let found = model.attribute_classes(&read.panel, &options, &attribution::progress(printer))?;
         attribution::report_series(
@@ -206,7 +244,7 @@ fn classes(
     let bags = Bags::new(FeatureNames::Count(1), values, offsets).map_err(regard::Error::from)?;
     let bags = bags.with_ids(read.panel.names().map(str::to_owned).collect()).map_err(regard::Error::from)?;
     let predictions = Predictions::new(&bags, Some(found)).map_err(regard::Error::from)?;
-    Ok(SeriesAnswer::Classes { json: predictions.json(), csv: predictions.csv() })
+    Ok(SeriesAnswer::Classes { json: predictions.json(), csv: predictions.csv(), places })
 }
 
 /// Evaluates an experiment: by cross-validation for classes, else by a back-test.

@@ -179,6 +179,11 @@ impl Printer {
         self.said.get_or_insert_default();
     }
 
+    /// If true, a note that was said is not said again: the answers are those of parts.
+    pub(crate) fn says_once(&self) -> bool {
+        self.said.is_some()
+    }
+
     /// Writes a note to standard error unless `--quiet`, or keeps it.
     pub(crate) fn note(&self, text: &str) {
         if self.said.as_ref().is_some_and(|said| !said.borrow_mut().insert(text.to_owned())) {

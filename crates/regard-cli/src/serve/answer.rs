@@ -37,7 +37,7 @@ use crate::report::json::{self, SolveResult};
 /// Options of tables of places.
 macro_rules! with_table {
     ($($own:literal),* $(,)?) => {
-        &[$($own,)* "column", "decimal", "depot", "duplicates", "skip_bad", "capacity", "max_length", "required_prize"]
+        &[$($own,)* "column", "decimal", "depot", "duplicates", "skip_bad", "capacity", "max_length", "required_prize", "distances"]
     };
 }
 
@@ -57,7 +57,7 @@ pub(super) const SOLVE: CommandOptions = CommandOptions {
         "stage_solutions",
         "seed",
     ],
-    of_files: &["warm_start"],
+    of_files: &["warm_start", "distances"],
     has_model: true,
 };
 

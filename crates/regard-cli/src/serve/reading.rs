@@ -36,8 +36,18 @@ use crate::report::{Printer, plain};
 /// Tables of places, as `regard data show` reads them.
 pub(super) const PLACES: CommandOptions = CommandOptions {
     name: "read places",
-    allowed: &["column", "decimal", "depot", "duplicates", "skip_bad", "capacity", "max_length", "required_prize"],
-    of_files: &[],
+    allowed: &[
+        "column",
+        "decimal",
+        "depot",
+        "duplicates",
+        "skip_bad",
+        "capacity",
+        "max_length",
+        "required_prize",
+        "distances",
+    ],
+    of_files: &["distances"],
     has_model: false,
 };
 

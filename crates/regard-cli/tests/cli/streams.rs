@@ -141,6 +141,46 @@ fn molecules_from_a_pipe_are_predicted_part_by_part() {
     evaluated_alike(folder, "molecules.csv", &["--model", "regard-solubility", "--smiles", "smiles", "--target", "y"]);
 }
 
+#[test]
+fn series_from_a_pipe_are_classified_part_by_part() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let padding = padding();
+    let series = |rows: usize, padding: &str| {
+        let mut text = "unique_id,ds,y,class,note\n".to_owned();
+        for row in 0..rows {
+            // The clock of the file is that of all parts; one series in ten lacks a day.
+            let (one, day) = (row / 12, row % 12 + usize::from(row / 12 % 10 == 3 && row % 12 > 5));
+            let (y, class) = [(day as f64, "up"), (-(day as f64), "down")][one % 2];
+            writeln!(text, "s{one},2026-03-{:02},{y},{class},{padding}", day + 1 + one % 9).unwrap();
+        }
+        text
+    };
+    fs::write(folder.join("train.csv"), series(720, "")).unwrap();
+    fs::write(folder.join("all.csv"), series(ROWS, &padding)).unwrap();
+    let sets =
+        ["data.path=train.csv", "model.look_back=12", "model.patch_length=4", "model.stride=4", "train.epochs=20"];
+    let sets: Vec<&str> = sets.iter().flat_map(|set| ["--set", set]).collect();
+    regard(folder, &[&["train", "series/classify", "--out", "run", "-q"][..], &sets].concat()).done();
+    let predict = |file| ["predict", "--model", "run", file];
+    let whole = regard(folder, &predict("all.csv")).done();
+    let parts = piped(folder, &predict("-"), "all.csv").done();
+    assert!(parts.err.contains("read part by part: 18,000 rows in"), "{}", parts.err);
+    let rows =
+        |said: &Said| -> Value { said.out.lines().map(|line| line.split(',').map(cell).collect::<Value>()).collect() };
+    close(&rows(&parts), &rows(&whole));
+    assert_eq!(whole.out.lines().count(), 1 + ROWS / 12);
+    let eval = |file| ["eval", "--model", "run", "--json", "--data", file];
+    let [of_file, of_pipe] = [regard(folder, &eval("all.csv")), piped(folder, &eval("-"), "all.csv")].map(Said::done);
+    let accuracy = |said: &Said| said.json()["accuracy"].as_f64().unwrap();
+    assert!(accuracy(&of_file) > 0.9 && (accuracy(&of_file) - accuracy(&of_pipe)).abs() < 1e-9, "{}", of_pipe.out);
+    for part in ["1/3", "2/3", "3/3"] {
+        let found = regard(folder, &[&predict("all.csv")[..], &["--shard", part, "-q"]].concat()).done();
+        fs::write(folder.join(part.replace('/', "of")), found.out).unwrap();
+    }
+    close(&rows(&regard(folder, &["merge", "1of3", "2of3", "3of3"]).done()), &rows(&whole));
+}
+
 #[cfg(unix)]
 #[test]
 fn a_reader_that_goes_away_ends_the_stream_quietly() {

@@ -70,7 +70,7 @@ class Instance:
         Places in the plane, or latitudes and longitudes in degrees with ``metric="degrees"``. Beside a
         `distance_matrix` they are for the network and for drawings alone.
     distance_matrix : array_like, shape (nodes, nodes), optional
-        Symmetric distances.
+        Distances from the node of the row to that of the column. They may differ by direction for tours and vehicle routes.
     demands : array_like, shape (nodes,), optional
         Demands, 0 at the depot; with `capacity`, vehicle routing.
     capacity : float, optional

@@ -86,6 +86,9 @@ pub fn read_instance_with(path: impl AsRef<Path>, options: &csv::TableOptions) -
     if let Some(note) = encoding.note().filter(|_| is_csv) {
         notes.add(note);
     }
+    if !instance.sites().is_symmetric() {
+        notes.add("distances differ by direction");
+    }
     instance.note().into_iter().for_each(|note| notes.add(note));
     let best = best_known::of_instance(path, &instance)?;
     Ok((instance.with_best_known(best), notes))

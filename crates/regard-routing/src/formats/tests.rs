@@ -36,7 +36,7 @@ fn type_decides_then_sections_then_the_name() {
 fn unknown_types_are_refused_by_the_reader_of_the_name() {
     let error = read_as("a.vrp", "TYPE: MDVRP\n").unwrap_err().to_string();
     assert!(error.contains("found `MDVRP`, expected CVRP"), "{error}");
-    let error = read_as("a", "TYPE: ATSP\n").unwrap_err().to_string();
+    let error = read_as("a", "TYPE: SOP\n").unwrap_err().to_string();
     assert!(error.contains("expected TSP"), "{error}");
 }
 

@@ -1,6 +1,6 @@
 //! Distances as the search wants them: looked up where a table fits, computed where it does not.
 
-use crate::Sites;
+use crate::{Metric, Sites};
 
 use super::{clock::Clock, tour::Node};
 
@@ -16,6 +16,7 @@ const SHARE: f64 = 0.05;
 /// The distances of one instance, exactly as the instance gives them.
 pub(super) struct Distances<'a> {
     instance: &'a Sites,
+    symmetric: bool,
     table: Table,
 }
 
@@ -41,12 +42,26 @@ impl<'a> Distances<'a> {
         let n = instance.len();
         let has_time = clock.left().is_none_or(|left| (n * n) as f64 * SECONDS_PER_PAIR < left * SHARE);
         let table = if n <= TABLE_UP_TO && has_time { full(instance, clock) } else { Table::None };
-        Self { instance, table }
+        Self { instance, symmetric: instance.is_symmetric(), table }
     }
 
     /// Distances that are computed whenever they are asked for: there at once.
     pub(super) fn computed(instance: &'a Sites) -> Self {
-        Self { instance, table: Table::None }
+        Self { instance, symmetric: instance.is_symmetric(), table: Table::None }
+    }
+
+    /// If true, all distances are the same in both directions.
+    #[inline]
+    pub(super) fn are_symmetric(&self) -> bool {
+        self.symmetric
+    }
+
+    /// The shortest way between different nodes where they have entrances and exits.
+    pub(super) fn shortest_way(&self) -> Option<f64> {
+        match self.instance.metric() {
+            Metric::Explicit(matrix) => matrix.shortest_way(),
+            _ => None,
+        }
     }
 
     /// The number of nodes.
@@ -54,7 +69,7 @@ impl<'a> Distances<'a> {
         self.instance.len()
     }
 
-    /// The distance between two nodes.
+    /// The distance from one node to another.
     #[inline]
     pub(super) fn of(&self, a: Node, b: Node) -> f64 {
         let (a, b) = (a as usize, b as usize);
@@ -87,7 +102,7 @@ fn full(instance: &Sites, clock: &mut Clock) -> Table {
         for b in 0..a {
             let distance = instance.distance(a, b);
             wide[a * n + b] = distance;
-            wide[b * n + a] = distance;
+            wide[b * n + a] = if instance.is_symmetric() { distance } else { instance.distance(b, a) };
         }
     }
     if wide.iter().all(|&distance| f64::from(distance as f32) == distance) {

@@ -15,7 +15,7 @@ pub(super) const EXACT_UP_TO: usize = 12;
 /// `instance` has at most [`EXACT_UP_TO`] nodes.
 pub(super) fn shortest(instance: &Sites) -> Vec<usize> {
     let n = instance.len();
-    if n <= 3 {
+    if n <= 2 || n == 3 && instance.is_symmetric() {
         return (0..n).collect();
     }
     let others = n - 1;
@@ -30,6 +30,10 @@ pub(super) fn shortest(instance: &Sites) -> Vec<usize> {
         let before = from[subset * others + last];
         subset &= !(1 << last);
         last = usize::from(before);
+    }
+    // The path was followed from its end.
+    if !instance.is_symmetric() {
+        tour[1..].reverse();
     }
     tour
 }

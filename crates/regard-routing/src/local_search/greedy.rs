@@ -43,12 +43,14 @@ fn by_edges(
     mut stretch: impl FnMut() -> f64,
     clock: &mut Clock,
 ) -> Option<Vec<usize>> {
-    let n = distances.len();
+    let (n, shortest) = (distances.len(), distances.shortest_way().unwrap_or(0.0));
     let mut edges: Vec<(f64, Node, Node)> = Vec::new();
     for a in 0..n as Node {
         for (b, length) in neighbours.of(a) {
             if a < b || !neighbours.of(b).any(|(other, _)| other == a) {
-                edges.push((length * stretch(), a, b));
+                // What is part of all ways is not stretched.
+                let same = shortest.min(length);
+                edges.push((same + (length - same) * stretch(), a, b));
             }
         }
     }

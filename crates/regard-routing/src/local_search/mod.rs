@@ -12,7 +12,8 @@
 //! with an exchange of three edges as the link (Helsgaun, "An effective implementation of the
 //! Lin-Kernighan traveling salesman heuristic", European Journal of Operational Research 126, 2000).
 //! Nodes where nothing changed are not looked at again (Bentley, "Fast algorithms for geometric
-//! traveling salesman problems", ORSA Journal on Computing 4, 1992).
+//! traveling salesman problems", ORSA Journal on Computing 4, 1992). Distances that differ by direction
+//! are searched as symmetric ones between entrances and exits of the nodes.
 //!
 //! ```
 //! use regard_routing::Sites;
@@ -31,6 +32,7 @@
 mod best_cost;
 mod clock;
 mod curve;
+mod directed;
 mod distances;
 mod eax;
 mod exact;
@@ -53,6 +55,7 @@ use std::time::Instant;
 
 use self::{
     clock::Clock,
+    directed::Entrances,
     distances::Distances,
     neighbours::{Choice, Neighbours},
     population::Run,
@@ -132,9 +135,26 @@ pub fn improve(instance: &Sites, tour: &mut Vec<usize>, options: &LocalSearchOpt
 
 /// The tour found and the moves kept, for instances of more than [`exact::EXACT_UP_TO`] nodes.
 fn search_from(instance: &Sites, tour: &[usize], cost: f64, options: &LocalSearchOptions) -> (Vec<usize>, u64) {
+    let tolerance = 1e-9 * cost / instance.len() as f64;
+    match Entrances::of(instance) {
+        None => search_symmetric(instance, tour, tolerance, options),
+        Some(entrances) => {
+            let options = LocalSearchOptions { best: options.best.less(entrances.added()), ..options.clone() };
+            let (found, moves) =
+                search_symmetric(entrances.sites(), &entrances.with_entrances(tour), tolerance, &options);
+            (entrances.without_entrances(&found).unwrap_or_else(|| tour.to_vec()), moves)
+        }
+    }
+}
+
+fn search_symmetric(
+    instance: &Sites,
+    tour: &[usize],
+    tolerance: f64,
+    options: &LocalSearchOptions,
+) -> (Vec<usize>, u64) {
     let mut clock = Clock::new(options.deadline);
     let distances = Distances::new(instance, &mut clock);
     let neighbours = Neighbours::new(instance, &distances, NEIGHBOURS, Choice::Quadrants, &mut clock);
-    let tolerance = 1e-9 * cost / instance.len() as f64;
     Run::new(&distances, &neighbours, tolerance, clock, options).search(tour, options)
 }

@@ -67,7 +67,12 @@ impl Neighbours {
                 break;
             }
             list.clear();
-            let with_distance = |other: usize| (distances.of(node as Node, other as Node), other as Node);
+            // Near is who is near in one direction.
+            let nearest = |other: Node| match distances.are_symmetric() {
+                true => distances.of(node as Node, other),
+                false => distances.of(node as Node, other).min(distances.of(other, node as Node)),
+            };
+            let with_distance = |other: usize| (nearest(other as Node), other as Node);
             match &tree {
                 Some(tree) => list.extend(tree.nearest(node, looked_at).into_iter().map(with_distance)),
                 None => list.extend((0..n).filter(|&other| other != node).map(with_distance)),

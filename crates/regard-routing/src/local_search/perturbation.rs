@@ -10,7 +10,7 @@
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 
-use super::{clock::Clock, search::Search};
+use super::{clock::Clock, directed::are_one, search::Search};
 
 /// The longest segment that a perturbation moves.
 const LONGEST: usize = 50;
@@ -38,8 +38,13 @@ impl Search<'_> {
     pub(super) fn double_bridge(&mut self, random: &mut Pcg64Mcg) -> f64 {
         let n = self.tour.len();
         let longest = LONGEST.min((n - 2) / 3);
-        let start = random.random_range(0..n);
-        let [a, b, c]: [usize; 3] = std::array::from_fn(|_| random.random_range(1..=longest));
+        let mut start = random.random_range(0..n);
+        let [mut a, mut b, mut c]: [usize; 3] = std::array::from_fn(|_| random.random_range(1..=longest));
+        if self.has_entrances {
+            // No entrance is torn from its exit.
+            start += usize::from(are_one(self.tour.at(start), self.tour.at(start + 1)));
+            [a, b, c] = [a, b, c].map(|length| (length / 2 * 2).max(2));
+        }
         let cuts = [start, start + a, start + a + b, start + a + b + c];
         let before = cuts.map(|cut| self.tour.at(cut));
         let after = cuts.map(|cut| self.tour.at(cut + 1));

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use super::{
     clock::Clock,
     curve,
+    directed::Entrances,
     distances::Distances,
     exact::EXACT_UP_TO,
     greedy,
@@ -28,6 +29,15 @@ pub(super) const CURVE: &str = "space-filling curve";
 
 /// A closed tour, and the name of how it was found: along a space-filling curve where the deadline passed long ago.
 pub(crate) fn quick_tour(instance: &Sites, deadline: Instant) -> (&'static str, Vec<usize>) {
+    let Some(entrances) = Entrances::of(instance) else { return symmetric(instance, deadline) };
+    let (name, tour) = symmetric(entrances.sites(), deadline);
+    match entrances.without_entrances(&tour) {
+        Some(tour) => (name, tour),
+        None => (CURVE, curve::order(instance)),
+    }
+}
+
+fn symmetric(instance: &Sites, deadline: Instant) -> (&'static str, Vec<usize>) {
     let mut clock = Clock::new(deadline.checked_add(GRACE));
     let distances = Distances::computed(instance);
     let neighbours = Neighbours::new(instance, &distances, NEAR, Choice::Nearest, &mut clock);

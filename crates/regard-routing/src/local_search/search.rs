@@ -23,6 +23,8 @@ pub(super) struct Search<'a> {
     pub(super) moves: u64,
     /// Edges put in by the chain at hand.
     pub(super) added: Vec<(Node, Node)>,
+    /// If true, nodes are entrances and exits.
+    pub(super) has_entrances: bool,
 }
 
 impl<'a> Search<'a> {
@@ -38,7 +40,8 @@ impl<'a> Search<'a> {
             queue.push(node as Node);
         }
         let tour = ArrayTour::new(tour);
-        Self { distances, neighbours, tour, queue, tolerance, moves: 0, added: Vec::new() }
+        let has_entrances = distances.shortest_way().is_some();
+        Self { distances, neighbours, tour, queue, tolerance, moves: 0, added: Vec::new(), has_entrances }
     }
 
     /// Improves until no waiting node has an improving move or `stop` says so; returns the gain.

@@ -1,7 +1,7 @@
 //! Distances exactly as TSPLIB95 defines them (G. Reinelt, "TSPLIB 95", section 2), and two
 //! real-valued ones.
 
-use super::matrix::SymmetricMatrix;
+use super::matrix::DistanceMatrix;
 
 /// Mean radius of the Earth in kilometres (IUGG R1), for [`Metric::GreatCircleKm`].
 pub const EARTH_RADIUS_KM: f64 = 6371.0088;
@@ -46,8 +46,8 @@ pub enum Metric {
     /// Kilometres on a sphere of [`EARTH_RADIUS_KM`] by the haversine formula, not rounded;
     /// coordinates are latitude and longitude in decimal degrees.
     GreatCircleKm,
-    /// `EXPLICIT`: a table.
-    Explicit(SymmetricMatrix),
+    /// `EXPLICIT`: a table, whose distances may differ by direction.
+    Explicit(DistanceMatrix),
 }
 
 impl Metric {

@@ -14,7 +14,8 @@ use crate::{Error, Result};
 /// Coordinates are refused beyond this, so that no distance and no cost can overflow.
 const LARGEST: f64 = 1e100;
 
-/// The nodes of an instance with symmetric distances, a depot first where there is one.
+/// The nodes of an instance with their distances, a depot first where there is one. Only a table
+/// ([`Metric::Explicit`]) has distances that differ by direction.
 ///
 /// Nodes are numbered from 0 in the order of the file; [`ids`](Self::ids) are the names the file
 /// gives them.
@@ -223,7 +224,13 @@ impl Sites {
         self.display.as_deref()
     }
 
-    /// Distance between two nodes in the file's own metric; 0 from a node to itself.
+    /// If true, all distances are the same in both directions.
+    #[must_use]
+    pub fn is_symmetric(&self) -> bool {
+        !matches!(&self.metric, Metric::Explicit(matrix) if !matrix.is_symmetric())
+    }
+
+    /// Distance from one node to another in the file's own metric; 0 from a node to itself.
     ///
     /// # Panics
     /// When an index is not below [`len`](Self::len).
@@ -257,7 +264,8 @@ impl Sites {
     /// The file's coordinates where distances are measured in the plane. Latitude and longitude
     /// become kilometres east and north (equirectangular about the mean latitude, cut at the
     /// widest empty range of longitudes). Points in space are seen along their direction of least
-    /// extent. A table uses the file's display data, else classical multidimensional scaling.
+    /// extent. A table uses the file's display data, else classical multidimensional scaling, of the
+    /// mean of both directions.
     /// Costs never use these places.
     #[must_use]
     pub fn places(&self) -> &[[f64; 2]] {

@@ -11,7 +11,8 @@ pub(super) fn of(instance: &Sites) -> Vec<[f64; 2]> {
     match metric {
         Metric::Explicit(matrix) => match instance.display() {
             Some(display) => display.to_vec(),
-            None => scaling::classical(matrix.len(), |i, j| matrix.get(i, j)),
+            None if matrix.is_symmetric() => scaling::classical(matrix.len(), |i, j| matrix.get(i, j)),
+            None => scaling::classical(matrix.len(), |i, j| 0.5 * (matrix.get(i, j) + matrix.get(j, i))),
         },
         _ if metric.on_sphere() => project(&points.iter().map(|p| metric.degrees(p)).collect::<Vec<_>>()),
         _ if metric.dimensions() == 3 => scaling::principal_plane(points),

@@ -42,14 +42,16 @@ pub struct Labelled {
     report: ReadReport,
 }
 
-/// Reads whole series of a long file; `labelled` where each needs a class, with the static features of a model where one
-/// is given.
+/// Reads whole series of a long file; `labelled` where each needs a class, with the static features and the distance of time
+/// stamps of a model where one is given.
 ///
 /// # Errors
 /// Those of reading the file.
 pub fn read_whole(path: &Path, data: &SeriesData, labelled: bool, model: Option<&PatchTstConfig>) -> Result<Read> {
     let options = ReadOptions { label_optional: !labelled, ..read_options(data, model)? };
-    Ok(read(path, &options)?)
+    // Each part of a large file is read alike.
+    let of_model = || model.and_then(|model| model.data.frequency.parse().ok());
+    Ok(read(path, &ReadOptions { frequency: options.frequency.or_else(of_model), ..options })?)
 }
 
 impl Labelled {
@@ -156,10 +158,7 @@ pub(super) fn class_probabilities(
 /// # Errors
 /// [`Error::Config`] for series without labels, or of one class.
 pub(super) fn classes(read: &Read) -> Result<(Vec<String>, Vec<usize>)> {
-    let Some(labels) = read.panel.labels() else {
-        return Err(Error::config("data.label", "is not a column of the file; expected the column of classes"));
-    };
-    let classes = labels.classes();
+    let classes = read.panel.labels().ok_or_else(no_labels)?.classes();
     match classes.names.as_slice() {
         [] | [_] => {
             let reason = "has one class; expected at least two";
@@ -167,6 +166,10 @@ pub(super) fn classes(read: &Read) -> Result<(Vec<String>, Vec<usize>)> {
         }
         _ => Ok((classes.names, classes.of)),
     }
+}
+
+fn no_labels() -> Error {
+    Error::config("data.label", "is not a column of the file; expected the column of classes")
 }
 
 /// Series with a share of each class held out.
@@ -242,24 +245,32 @@ impl SeriesModel {
         Ok(Predicted::Classes { names, probabilities, shares: vec![] })
     }
 
-    /// The model on all series of a file, or on those its experiment held out.
+    /// The model on the series that its experiment held out.
+    ///
+    /// # Errors
+    /// Those of reading the data; [`Error::Config`] without test data.
+    pub fn measure_classes(&self) -> Result<ValidationMetrics> {
+        let (labelled, _) = Labelled::of(self.known_experiment()?)?;
+        if labelled.test.is_empty() {
+            return Err(Error::config("data.test_fraction", "is 0: there is no test data"));
+        }
+        Ok(labelled.measured_on(&self.network, &self.config, &labelled.test, &self.device))
+    }
+
+    /// Predictions for all series of a file, or of a part of it, with their true classes.
     ///
     /// # Errors
     /// Those of reading the data; [`Error::Config`] for a class the model does not know.
-    pub fn measure_classes(&self, file: Option<&Path>) -> Result<ValidationMetrics> {
-        let Some(experiment) = &self.experiment else {
-            return Err(Error::config("--model", "is a folder that does not record the training data"));
-        };
-        let Some(file) = file else {
-            let (labelled, _) = Labelled::of(experiment)?;
-            if labelled.test.is_empty() {
-                return Err(Error::config("data.test_fraction", "is 0: there is no test data"));
-            }
-            return Ok(labelled.measured_on(&self.network, &self.config, &labelled.test, &self.device));
-        };
-        let read = read_whole(file, &experiment.data, true, Some(&self.config))?;
-        let right = self.known_classes(&read).map_err(|error| error.in_file(file))?;
-        Ok(classification_metrics(&self.probabilities(&read.panel)?, self.config.classes, &right))
+    pub fn test_predictions(&self, file: &Path, data: &SeriesData) -> Result<SeriesTestPredictions> {
+        let read = read_whole(file, data, true, Some(&self.config))?;
+        let classes = self.known_classes(&read).map_err(|error| error.in_file(file))?;
+        Ok(SeriesTestPredictions { classes, probabilities: self.probabilities(&read.panel)? })
+    }
+
+    /// The metrics of predictions.
+    #[must_use]
+    pub fn class_metrics(&self, found: &SeriesTestPredictions) -> ValidationMetrics {
+        classification_metrics(&found.probabilities, self.config.classes, &found.classes)
     }
 
     fn probabilities(&self, panel: &Panel) -> Result<Vec<f64>> {
@@ -273,24 +284,23 @@ impl SeriesModel {
 
     /// The classes of series, by the model's own numbers.
     fn known_classes(&self, read: &Read) -> Result<Vec<usize>> {
-        let (names, of) = classes(read)?;
-        let known = &self.config.data.classes;
-        let place = |name: &String| {
-            known.iter().position(|one| one == name).ok_or_else(|| {
-                let reason = format!("has the class `{name}`, which is not in the training data");
-                Error::config("data.label", reason)
-            })
-        };
-        let places = names.iter().map(place).collect::<Result<Vec<_>>>()?;
-        Ok(of.into_iter().map(|class| places[class]).collect())
+        Ok(read.panel.labels().ok_or_else(no_labels)?.classes_among(&self.config.data.classes)?.of)
     }
 }
 
-/// The predictions for a fold, and its classes.
-#[derive(Serialize, Deserialize)]
-struct FoldPredictions {
+/// Predictions for series, and their true classes.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SeriesTestPredictions {
     classes: Vec<usize>,
     probabilities: Vec<f64>,
+}
+
+impl SeriesTestPredictions {
+    /// Adds the predictions for other series of the same model.
+    pub fn append(&mut self, more: Self) {
+        self.classes.extend(more.classes);
+        self.probabilities.extend(more.probabilities);
+    }
 }
 
 /// The held-out series of a cross-validation.
@@ -334,9 +344,9 @@ pub fn cross_validate(
         };
         let of_network = |learner: &SeriesLearner| learner.test_probabilities();
         let probabilities = ensemble(&of_fold, seed, 1, device, load, of_network, done)?;
-        Ok(FoldPredictions { classes: part.iter().map(|&one| of[one]).collect(), probabilities })
+        Ok(SeriesTestPredictions { classes: part.iter().map(|&one| of[one]).collect(), probabilities })
     };
-    let metrics = |folds: &[FoldPredictions]| {
+    let metrics = |folds: &[SeriesTestPredictions]| {
         let classes: Vec<usize> = folds.iter().flat_map(|fold| fold.classes.clone()).collect();
         let probabilities: Vec<f64> = folds.iter().flat_map(|fold| fold.probabilities.clone()).collect();
         Ok(classification_metrics(&probabilities, names.len(), &classes).measures)

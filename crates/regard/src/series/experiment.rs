@@ -1,5 +1,6 @@
 //! Experiments on time series: their settings, defaults and checks.
 
+use regard_data::table::stream::Division;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -182,6 +183,14 @@ pub struct SeriesEval {
     /// If true, base forecasters are run beside the network, and forecasts are a blend of both, weighted on validation
     /// rows.
     pub blend: bool,
+}
+
+impl SeriesData {
+    /// The rows of a long file that are one series.
+    #[must_use]
+    pub fn division(&self) -> Division<'_> {
+        Division::Groups(if self.id.is_empty() { "unique_id" } else { &self.id })
+    }
 }
 
 impl Default for SeriesData {

@@ -6,7 +6,7 @@ use super::roles::{Head, Roles};
 use super::sheet::Sheet;
 use super::{Notes, Options, TableOptions, instance_of, is_time};
 use crate::instance::Instance;
-use crate::{Error, Metric, Result, Sites, SymmetricMatrix};
+use crate::{DistanceMatrix, Error, Metric, Result, Sites};
 
 /// The nodes of [`Columns`], by row.
 #[derive(Debug, Clone)]
@@ -16,7 +16,7 @@ pub enum Nodes {
     /// Great-circle kilometres between latitudes and longitudes in degrees, `[rows, 2]`.
     Earth(Vec<[f64; 2]>),
     /// Given distances; places in the plane, `[rows, 2]`, are for the network and for drawings.
-    Distances(SymmetricMatrix, Option<Vec<[f64; 2]>>),
+    Distances(DistanceMatrix, Option<Vec<[f64; 2]>>),
 }
 
 /// An instance in memory.
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn distances_need_no_places() {
-        let matrix = SymmetricMatrix::from_lower(3, vec![1.0, 2.0, 3.0]).unwrap();
+        let matrix = DistanceMatrix::from_lower(3, vec![1.0, 2.0, 3.0]).unwrap();
         let nodes = Nodes::Distances(matrix, None);
         let columns =
             Columns { name: "m", nodes, labels: vec![], numbers: vec![], depot: 0, options: Options::default() };

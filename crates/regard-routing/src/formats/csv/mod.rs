@@ -4,20 +4,22 @@
 //! any case, or by other words and nearly these, which is noted ([`Notes`]), as are columns that are not used and rows
 //! that are skipped; the caller may name columns ([`ColumnRole`]). Without ids, rows are counted from 1. Fields are
 //! separated by commas, semicolons or tabs, whichever the header has most of. Numbers have decimal points or decimal
-//! commas, which their column shows. Lines starting with `#` above the header are the instance's comment.
+//! commas, which their column shows. Lines starting with `#` above the header are the instance's comment. Distances may
+//! stand in a file of their own ([`TableOptions::distances`]).
 //!
 //! Problems declare further columns ([`CsvColumn`]), and numbers that belong to no node ([`CsvOption`]), which stand in
 //! comments such as `# capacity: 100`. The columns decide the problem. A problem with a depot has it in the first row,
 //! unless a column [`DEPOT`] marks one row with 1; the depot's own numbers may be left empty.
 
 mod columns;
+mod distances;
 mod roles;
 mod sheet;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use self::sheet::Column;
 use super::{number, shown};
@@ -135,6 +137,9 @@ pub struct TableOptions {
     pub duplicates: Option<Duplicates>,
     /// If true, rows that cannot be read are skipped.
     pub skip_bad: bool,
+    /// The file of the distances between the rows; `None` for those of their coordinates, which need not be there
+    /// otherwise.
+    pub distances: Option<PathBuf>,
 }
 
 impl TableOptions {
@@ -147,6 +152,7 @@ impl TableOptions {
             ("--depot", self.depot.is_some()),
             ("--duplicates", self.duplicates.is_some()),
             ("--skip-bad", self.skip_bad),
+            ("--distances", self.distances.is_some()),
         ];
         let value = self.values.0.keys().next().map(|name| roles::option_flag(name));
         value.or_else(|| others.iter().find(|(_, given)| *given).map(|(flag, _)| (*flag).to_owned()))
@@ -320,6 +326,9 @@ fn instance_of(mut sheet: Sheet<'_>, options: &TableOptions) -> Result<(Instance
         }
     }
     let name = sheet.settle(options)?;
+    if let Some(path) = &options.distances {
+        sheet.distances = Some(distances::read(path, sheet.ids(), options.decimal)?);
+    }
     let unknown = || Err(Error::parse(sheet.path, 0, format!("no problem `{name}`")));
     let instance = with_problem(name, Read(&sheet, &options.values)).unwrap_or_else(unknown)?;
     Ok((instance, sheet.notes))

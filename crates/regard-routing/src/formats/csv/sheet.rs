@@ -11,7 +11,7 @@ use crate::registry;
 use crate::sites::is_coordinate;
 use crate::table::Cells;
 use crate::table::numbers::{Decimal, Reading};
-use crate::{Error, Metric, Result, Sites};
+use crate::{DistanceMatrix, Error, Metric, Result, Sites};
 
 /// A text cut into comments, header and rows, whose numbers are written plainly.
 pub struct Sheet<'t> {
@@ -33,6 +33,10 @@ pub struct Sheet<'t> {
     pub(super) notes: Notes,
     /// The nodes, where they are not read from the columns.
     nodes: Option<Sites>,
+    /// If true, distances have a file of their own, so that there may be no coordinates.
+    has_distances: bool,
+    /// These distances, once the rows are known.
+    pub(super) distances: Option<DistanceMatrix>,
     /// If true, times are written as times of day.
     pub(super) times_of_day: bool,
 }
@@ -86,6 +90,8 @@ impl<'t> Sheet<'t> {
             depot,
             notes,
             nodes: None,
+            has_distances: options.distances.is_some(),
+            distances: None,
             times_of_day: false,
         };
         Ok({
@@ -116,6 +122,8 @@ impl<'t> Sheet<'t> {
             depot,
             notes,
             nodes: Some(nodes),
+            has_distances: false,
+            distances: None,
             times_of_day: false,
         }
     }
@@ -262,7 +270,7 @@ impl<'t> Sheet<'t> {
 
     /// Drops the rows whose numbers cannot be read.
     fn skip_bad(&mut self, files: &'static FileSpec) -> Result<()> {
-        let nodes = NodeColumns::of(&self.roles, &self.header, self.path, self.top)?;
+        let nodes = self.node_columns()?;
         let depot_column = self.roles.get("depot").cloned();
         let mut bad = Vec::new();
         let mut depot_seen = false;
@@ -311,7 +319,7 @@ impl<'t> Sheet<'t> {
 
     /// Gives every row an id; rows of one id are separate stops, one stop or an error.
     fn name_rows(&mut self, files: &'static FileSpec, duplicates: Option<Duplicates>) -> Result<()> {
-        let nodes = NodeColumns::of(&self.roles, &self.header, self.path, self.top)?;
+        let nodes = self.node_columns()?;
         let summed: Vec<usize> = amounts(files).filter_map(|role| Some(self.roles.get(role)?.0)).collect();
         // For each row: the row that has its id, and the number of rows of that id so far.
         let mut first: HashMap<String, (usize, usize)> = HashMap::new();
@@ -411,6 +419,10 @@ impl<'t> Sheet<'t> {
         &self.ids
     }
 
+    fn node_columns(&self) -> Result<NodeColumns> {
+        NodeColumns::of(&self.roles, &self.header, self.path, self.top, !self.has_distances)
+    }
+
     /// All comments in one line.
     pub(crate) fn all_comments(&self) -> String {
         self.comments.iter().map(|(_, words)| words.as_str()).collect::<Vec<_>>().join(" ")
@@ -421,13 +433,24 @@ impl<'t> Sheet<'t> {
         if let Some(nodes) = &self.nodes {
             return Ok(nodes.clone());
         }
-        let columns = NodeColumns::of(&self.roles, &self.header, self.path, self.top)?;
-        let points = self.rows().map(|row| columns.point(&row)).collect::<Result<Vec<_>>>()?;
-        if points.is_empty() {
+        let name = stem(self.path);
+        if self.ids.is_empty() {
             return Err(Error::parse(self.path, 0, "has no rows below its header, expected at least one node"));
         }
-        let sites =
-            Sites::new(stem(self.path), columns.metric(), points)?.with_ids(self.ids.clone())?.with_comment(comment);
+        let columns = self.node_columns()?;
+        let points = self.rows().map(|row| columns.point(&row)).collect::<Result<Vec<_>>>()?;
+        let sites = match &self.distances {
+            None => Sites::new(name, columns.metric(), points)?,
+            Some(matrix) => {
+                let sites = Sites::new(name.clone(), Metric::Explicit(matrix.clone()), vec![])?;
+                match columns.values.is_some() {
+                    // Pictures and the network have the coordinates.
+                    true => sites.with_display(Sites::new(name, columns.metric(), points)?.places().to_vec())?,
+                    false => sites,
+                }
+            }
+        };
+        let sites = sites.with_ids(self.ids.clone())?.with_comment(comment);
         Ok(match self.roles.get("name") {
             Some((at, _)) => sites.with_labels(self.rows().map(|row| row.field(*at).to_owned()).collect()),
             None => sites,
@@ -469,13 +492,13 @@ pub(super) type Column = (usize, String);
 pub(super) struct NodeColumns {
     id: Option<Column>,
     on_earth: bool,
-    /// x and y, or latitude and longitude.
-    values: [Column; 2],
+    /// x and y, or latitude and longitude, where there are any.
+    values: Option<[Column; 2]>,
 }
 
 impl NodeColumns {
     /// Finds the columns among the roles of the header, which stands on `line`.
-    pub(super) fn of(roles: &Roles, header: &[String], path: &Path, line: usize) -> Result<Self> {
+    fn of(roles: &Roles, header: &[String], path: &Path, line: usize, needs_coordinates: bool) -> Result<Self> {
         let pair = |first: &str, second: &str| roles.get(first).cloned().zip(roles.get(second).cloned());
         let fault = |reason: String, hint: &str| Err(Error::parse(path, line, reason).with_hint(hint));
         let (on_earth, (first, second)) = match (pair("x", "y"), pair("lat", "lon")) {
@@ -487,17 +510,20 @@ impl NodeColumns {
             }
             (Some(plane), None) => (false, plane),
             (None, Some(earth)) => (true, earth),
+            (None, None) if !needs_coordinates => {
+                return Ok(Self { id: roles.get("id").cloned(), on_earth: false, values: None });
+            }
             (None, None) => {
                 let lower: Vec<String> = header.iter().map(|name| name.to_lowercase()).collect();
                 let found = shown(&lower.join(","));
                 return fault(
                     format!("found the columns `{found}`, expected `id,x,y` or `id,lat,lon`"),
                     "the first line names the columns, e.g. `id,x,y` or `id,lat,lon`; \
-                     `--column x=NAME --column y=NAME` says which they are",
+                     `--column x=NAME --column y=NAME` says which they are, `--distances FILE` gives distances instead",
                 );
             }
         };
-        Ok(Self { id: roles.get("id").cloned(), on_earth, values: [first, second] })
+        Ok(Self { id: roles.get("id").cloned(), on_earth, values: Some([first, second]) })
     }
 
     /// Straight lines for x and y, great circles for latitude and longitude.
@@ -521,12 +547,13 @@ impl NodeColumns {
         self.id.as_ref().map_or(super::ID[0], |(_, name)| name)
     }
 
-    /// The coordinates of a row, checked.
+    /// The coordinates of a row, checked; 0 where there are none.
     pub(super) fn point(&self, row: &Row<'_>) -> Result<[f64; 3]> {
-        let [first, second] = [row.number(&self.values[0])?, row.number(&self.values[1])?];
+        let Some(values) = &self.values else { return Ok([0.0; 3]) };
+        let [first, second] = [row.number(&values[0])?, row.number(&values[1])?];
         let outside = |at: usize, value: f64, range: &str| {
             let reason = format!("found {value}, expected degrees from {range}");
-            Err(row.error(&self.values[at].1, reason).with_hint("`--skip-bad` skips rows that cannot be read"))
+            Err(row.error(&values[at].1, reason).with_hint("`--skip-bad` skips rows that cannot be read"))
         };
         if self.on_earth && !(-90.0..=90.0).contains(&first) {
             return outside(0, first, "-90 to 90");

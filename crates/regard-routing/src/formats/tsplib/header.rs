@@ -105,8 +105,6 @@ fn check_type(layout: &Layout<'_>, tsplib: &TsplibType) -> Result<()> {
         found if let Some((_, title, _)) = types().find(|(.., other)| other.words.contains(&found)) => {
             format!("{word} ({title}) is not {expected}, expected {expected}")
         }
-        "ATSP" => format!("ATSP (asymmetric distances) is not supported, expected {expected}"),
-        "ACVRP" => format!("ACVRP (asymmetric distances) is not supported, expected {expected}"),
         "SOP" => format!("SOP (sequential ordering) is not supported, expected {expected}"),
         "HCP" => format!("HCP (Hamiltonian cycles) is not supported, expected {expected}"),
         "TOUR" => format!("this is a tour, expected an instance ({expected})"),

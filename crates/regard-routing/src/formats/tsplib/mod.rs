@@ -1,4 +1,4 @@
-//! Instance files of TSPLIB95 (G. Reinelt, "TSPLIB 95", 1995) and its descendants CVRPLIB and OPLib, symmetric ones.
+//! Instance files of TSPLIB95 (G. Reinelt, "TSPLIB 95", 1995) and its descendants CVRPLIB and OPLib.
 //!
 //! Every `EDGE_WEIGHT_TYPE` but `SPECIAL`, `XRAY1` and `XRAY2` (whose functions are not in the file) and every
 //! `EDGE_WEIGHT_FORMAT` is read. Keywords may stand before or after the sections, in any case, with or without spaces

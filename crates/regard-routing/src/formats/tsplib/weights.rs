@@ -3,13 +3,12 @@
 
 use super::super::{number, shown};
 use super::layout::{Layout, Section};
-use crate::{Result, SymmetricMatrix};
+use crate::{DistanceMatrix, Result};
 
-/// A table of distances is refused beyond this many nodes (1.6 GB of distances).
+/// A table of distances is refused beyond this many nodes (1.6 GB of distances, twice as much where they differ by direction).
 pub const MOST_EXPLICIT_NODES: usize = 20_000;
 
-/// The order in which a symmetric matrix is written. A triangle by columns is the other triangle
-/// by rows, so five orders serve nine names.
+/// The order in which a matrix is written. A triangle by columns is the other triangle by rows, so five orders serve nine names.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Format {
     Full,
@@ -67,18 +66,18 @@ impl Format {
 }
 
 /// Reads the distances of `n` nodes.
-pub(super) fn read(layout: &Layout<'_>, section: &Section<'_>, n: usize, format: Format) -> Result<SymmetricMatrix> {
+pub(super) fn read(layout: &Layout<'_>, section: &Section<'_>, n: usize, format: Format) -> Result<DistanceMatrix> {
     if n > MOST_EXPLICIT_NODES {
         let reason = format!("{n} nodes are too many for a table, at most {MOST_EXPLICIT_NODES}");
         return Err(layout.error(section.line, reason).in_field("DIMENSION"));
     }
     let weights = numbers(layout, section, n, format)?;
     if format == Format::Full {
-        check_symmetry(layout, section, n, &weights)?;
+        return DistanceMatrix::from_rows(n, weights);
     }
     let pairs = (1..n).flat_map(|row| (0..row).map(move |column| (row, column)));
     let lower = pairs.map(|(row, column)| weights[format.position(n, row, column)]).collect();
-    SymmetricMatrix::from_lower(n, lower)
+    DistanceMatrix::from_lower(n, lower)
 }
 
 fn numbers(layout: &Layout<'_>, section: &Section<'_>, n: usize, format: Format) -> Result<Vec<f64>> {
@@ -109,21 +108,6 @@ fn fitting(n: usize, count: usize) -> Option<String> {
     let fits = |name: &&&str| Format::named(name).is_some_and(|f| f.count(n) == count);
     let names: Vec<&str> = Format::NAMES.iter().filter(fits).copied().collect();
     if names.is_empty() { None } else { Some(names.join(" or ")) }
-}
-
-fn check_symmetry(layout: &Layout<'_>, section: &Section<'_>, n: usize, weights: &[f64]) -> Result<()> {
-    for row in 1..n {
-        for column in 0..row {
-            let (below, above) = (weights[row * n + column], weights[column * n + row]);
-            if below != above {
-                let (row, column) = (row + 1, column + 1);
-                let reason = format!("not symmetric: {above} from node {column} to {row}, but {below} back");
-                let error = layout.error(section.line, reason).in_field("EDGE_WEIGHT_SECTION");
-                return Err(error.with_hint("asymmetric instances are not supported"));
-            }
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -52,7 +52,9 @@ fn render_sites(tsplib: &TsplibType, sites: &Sites, extra: &[(&str, f64)]) -> Re
         text.push_str(&format!("{name} : {value}\n"));
     };
     keyword("NAME", sites.name());
-    keyword("TYPE", tsplib.name);
+    // TSPLIB names the types of files whose distances differ by direction by an `A` in front.
+    let directed = tsplib.words.iter().find(|word| word.strip_prefix('A') == Some(tsplib.name));
+    keyword("TYPE", directed.filter(|_| !sites.is_symmetric()).unwrap_or(&tsplib.name));
     if !sites.comment().is_empty() {
         keyword("COMMENT", sites.comment());
     }
@@ -104,14 +106,17 @@ fn by_number(sites: &Sites) -> Vec<usize> {
 }
 
 fn table(text: &mut String, instance: &Sites) {
-    text.push_str("EDGE_WEIGHT_FORMAT : LOWER_DIAG_ROW\n");
+    let symmetric = instance.is_symmetric();
+    let format = if symmetric { "LOWER_DIAG_ROW" } else { "FULL_MATRIX" };
+    text.push_str(&format!("EDGE_WEIGHT_FORMAT : {format}\n"));
     if instance.display().is_some() {
         text.push_str("DISPLAY_DATA_TYPE : TWOD_DISPLAY\n");
     }
     text.push_str("EDGE_WEIGHT_SECTION\n");
     let order = by_number(instance);
     for (row, &node) in order.iter().enumerate() {
-        let row: Vec<String> = order[..=row].iter().map(|&other| instance.distance(node, other).to_string()).collect();
+        let until = if symmetric { row + 1 } else { order.len() };
+        let row: Vec<String> = order[..until].iter().map(|&other| instance.distance(node, other).to_string()).collect();
         text.push_str(&row.join(" "));
         text.push('\n');
     }

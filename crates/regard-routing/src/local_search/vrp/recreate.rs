@@ -17,14 +17,16 @@ const BLINK: f64 = 0.01;
 
 /// Puts customers back.
 pub(super) struct Recreate {
-    /// Distance of every node from the depot.
+    /// Distance of every node from the depot, and back to it.
     from_depot: Vec<f64>,
+    to_depot: Vec<f64>,
 }
 
 impl Recreate {
     pub(super) fn new(plan: &Plan) -> Self {
         let from_depot = (0..plan.vrp.sites.len()).map(|node| plan.distances.of(0, node as Node)).collect();
-        Self { from_depot }
+        let to_depot = (0..plan.vrp.sites.len()).map(|node| plan.distances.of(node as Node, 0)).collect();
+        Self { from_depot, to_depot }
     }
 
     /// Puts every absent customer back; those for which there is no place stay absent.
@@ -76,29 +78,35 @@ impl Recreate {
         neighbours: &Neighbours,
         random: &mut Pcg64Mcg,
     ) -> Option<Node> {
-        let home = self.from_depot[node as usize];
+        let home = [self.from_depot[node as usize], self.to_depot[node as usize]];
         let demand = plan.vrp.demands[node as usize];
         let room = plan.vrp.capacity * (1.0 + ROUNDING) - demand;
         let alone = plan.has_vehicle().then(|| {
             let route = plan.an_empty_route();
             plan.depot_of(route)
         });
-        let least = if alone.is_some() { 2.0 * home } else { f64::INFINITY };
+        let least = if alone.is_some() { home[0] + home[1] } else { f64::INFINITY };
         let mut place = Place { plan, room, least, before: alone };
-        match plan.distances.row(node) {
-            Row::Narrow(row) => {
-                place.look(node, home, ruined, neighbours, |other| f64::from(row[other as usize]), random)
+        let distances = plan.distances;
+        match distances.row(node) {
+            _ if !distances.are_symmetric() => {
+                let from = |other: Node, _| distances.of(other, node);
+                place.look(node, home, ruined, neighbours, (from, |other| distances.of(node, other)), random);
             }
-            Row::Wide(row) => place.look(node, home, ruined, neighbours, |other| row[other as usize], random),
+            Row::Narrow(row) => {
+                let to = |other: Node| f64::from(row[other as usize]);
+                let from = |other, listed: Option<f64>| listed.unwrap_or_else(|| to(other));
+                place.look(node, home, ruined, neighbours, (from, to), random);
+            }
+            Row::Wide(row) => {
+                let to = |other: Node| row[other as usize];
+                let from = |other, listed: Option<f64>| listed.unwrap_or_else(|| to(other));
+                place.look(node, home, ruined, neighbours, (from, to), random);
+            }
             Row::Computed(sites) => {
-                place.look(
-                    node,
-                    home,
-                    ruined,
-                    neighbours,
-                    |other| sites.distance(node as usize, other as usize),
-                    random,
-                );
+                let to = |other: Node| sites.distance(node as usize, other as usize);
+                let from = |other, listed: Option<f64>| listed.unwrap_or_else(|| to(other));
+                place.look(node, home, ruined, neighbours, (from, to), random);
             }
         }
         place.before
@@ -124,41 +132,44 @@ struct Place<'a, 'b> {
 }
 
 impl Place<'_, '_> {
-    /// Looks behind the neighbours of `node` and at both ends of the ruined routes.
+    /// Looks behind the neighbours of `node` and at both ends of the ruined routes; `home` are the distances from the depot
+    /// and to it. `from` gives the distance from a node, which the list of neighbours may have, and `to` that to a node.
     #[inline]
     fn look(
         &mut self,
         node: Node,
-        home: f64,
+        home: [f64; 2],
         ruined: &[u32],
         neighbours: &Neighbours,
-        distance_to: impl Fn(Node) -> f64,
+        (from, to): (impl Fn(Node, Option<f64>) -> f64, impl Fn(Node) -> f64),
         random: &mut Pcg64Mcg,
     ) {
         let plan = self.plan;
         for (neighbour, distance) in neighbours.of(node) {
             let stop = &plan.stops[neighbour as usize];
-            let ahead = distance_to(plan.site(stop.after));
-            let cost = distance + ahead - stop.ahead;
+            let behind = from(neighbour, Some(distance));
+            let ahead = to(plan.site(stop.after));
+            let cost = behind + ahead - stop.ahead;
             if cost < self.least {
-                self.offer(node, neighbour, cost, [distance, ahead], random);
+                self.offer(node, neighbour, cost, [behind, ahead], random);
             }
         }
+        let [out, back] = home;
         for &route in ruined {
             let depot = plan.depot_of(route);
             let Stop { before: last, after: first, ahead, .. } = plan.stops[depot as usize];
             if first == depot {
                 continue;
             }
-            let to_first = distance_to(first);
-            let cost = home + to_first - ahead;
+            let to_first = to(first);
+            let cost = out + to_first - ahead;
             if cost < self.least {
-                self.offer(node, depot, cost, [home, to_first], random);
+                self.offer(node, depot, cost, [out, to_first], random);
             }
-            let to_last = distance_to(last);
-            let cost = home + to_last - plan.stops[last as usize].ahead;
+            let from_last = from(last, None);
+            let cost = back + from_last - plan.stops[last as usize].ahead;
             if cost < self.least {
-                self.offer(node, last, cost, [to_last, home], random);
+                self.offer(node, last, cost, [from_last, back], random);
             }
         }
     }

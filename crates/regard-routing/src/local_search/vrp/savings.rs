@@ -25,6 +25,8 @@ struct Joining<'a> {
     of: Vec<usize>,
     loads: Vec<f64>,
     lengths: Vec<f64>,
+    /// If true, routes are joined from `a` to `b` alone.
+    directed: bool,
 }
 
 /// Routes that keep the rules if single customers do.
@@ -63,6 +65,8 @@ fn by_savings(vrp: &Vrp, distances: &Distances, near: usize, clock: &mut Clock) 
         return None;
     }
     let from_depot: Vec<f64> = (0..n).map(|node| distances.of(0, node as Node)).collect();
+    let to_depot: Vec<f64> = (0..n).map(|node| distances.of(node as Node, 0)).collect();
+    let directed = !distances.are_symmetric();
     let mut savings: Vec<(f64, Node, Node)> = Vec::new();
     for a in 1..n as Node {
         if clock.is_over() {
@@ -71,7 +75,12 @@ fn by_savings(vrp: &Vrp, distances: &Distances, near: usize, clock: &mut Clock) 
         for (b, distance) in neighbours.of(a).filter(|&(b, _)| b > 0) {
             // A pair that stands in both lists is taken once.
             if a < b || neighbours.of(b).all(|(other, _)| other != a) {
-                savings.push((from_depot[a as usize] + from_depot[b as usize] - distance, a.min(b), a.max(b)));
+                if directed {
+                    let saving = |a: Node, b: Node| to_depot[a as usize] + from_depot[b as usize] - distances.of(a, b);
+                    savings.extend([(a, b), (b, a)].map(|(a, b)| (saving(a, b), a, b)));
+                } else {
+                    savings.push((from_depot[a as usize] + from_depot[b as usize] - distance, a.min(b), a.max(b)));
+                }
             }
         }
     }
@@ -81,7 +90,8 @@ fn by_savings(vrp: &Vrp, distances: &Distances, near: usize, clock: &mut Clock) 
         routes: (0..n).map(|node| if node == 0 { vec![] } else { vec![node] }).collect(),
         of: (0..n).collect(),
         loads: vrp.demands.to_vec(),
-        lengths: from_depot.iter().map(|distance| 2.0 * distance).collect(),
+        lengths: from_depot.iter().zip(&to_depot).map(|(out, back)| out + back).collect(),
+        directed,
     };
     for (saving, a, b) in savings.into_iter().take_while(|&(saving, ..)| saving > 0.0) {
         if clock.is_over() {
@@ -98,10 +108,10 @@ fn along_a_curve(vrp: &Vrp) -> Vec<Vec<usize>> {
     let mut routes: Vec<Vec<usize>> = Vec::new();
     let (mut load, mut path) = (0.0, 0.0);
     for node in curve::order(vrp.sites).into_iter().filter(|&node| node > 0) {
-        let home = vrp.sites.distance(0, node);
+        let [out, back] = [vrp.sites.distance(0, node), vrp.sites.distance(node, 0)];
         if let Some(route) = routes.last_mut() {
             let ahead = path + route.last().map_or(0.0, |&last| vrp.sites.distance(last, node));
-            if vrp.holds(load + vrp.demands[node]) && vrp.within_limit(ahead + home, route.len() + 1) {
+            if vrp.holds(load + vrp.demands[node]) && vrp.within_limit(ahead + back, route.len() + 1) {
                 route.push(node);
                 if vrp.in_time(route) {
                     (load, path) = (load + vrp.demands[node], ahead);
@@ -111,7 +121,7 @@ fn along_a_curve(vrp: &Vrp) -> Vec<Vec<usize>> {
             }
         }
         routes.push(vec![node]);
-        (load, path) = (vrp.demands[node], home);
+        (load, path) = (vrp.demands[node], out);
     }
     routes
 }
@@ -130,8 +140,8 @@ impl Joining<'_> {
         if !self.vrp.holds(load) || !self.vrp.within_limit(length, size) {
             return;
         }
-        if self.vrp.windows.is_some() {
-            self.join_in_time([(into, a), (from, b)], load, length);
+        if self.directed || self.vrp.windows.is_some() {
+            self.join_unturned([(into, a), (from, b)], load, length);
             return;
         }
         // The longer list stays in its place.
@@ -155,10 +165,12 @@ impl Joining<'_> {
         self.lengths[into] = length;
     }
 
-    /// Joins two routes, neither of them turned, if that meets all windows.
-    fn join_in_time(&mut self, ends: [(usize, usize); 2], load: f64, length: f64) {
+    /// Joins two routes, neither of them turned, if that meets all windows: the first with the second behind it, or the other
+    /// way round where distances do not differ by direction.
+    fn join_unturned(&mut self, ends: [(usize, usize); 2], load: f64, length: f64) {
         let [one, other] = ends;
-        for ((into, a), (from, b)) in [(one, other), (other, one)] {
+        let orders = [(one, other), (other, one)];
+        for ((into, a), (from, b)) in orders.into_iter().take(if self.directed { 1 } else { 2 }) {
             if self.routes[into].last() != Some(&a) || self.routes[from].first() != Some(&b) {
                 continue;
             }

@@ -43,7 +43,6 @@ reader_suite! {
         ("\u{0}\u{1}\u{2}", &["t.vrp:1: found `"]),
         ("TYPE: TSP\n", &["t.vrp:1: field `TYPE`: TSP (one tour through all nodes) is not CVRP, expected CVRP"]),
         ("TYPE: VRPTW\n", &["VRPTW (vehicle routing with time windows) is not CVRP, expected CVRP"]),
-        ("TYPE: ACVRP\n", &["asymmetric", "expected CVRP"]),
         ("TYPE: OP\n", &["OP (orienteering) is not CVRP"]),
         ("TYPE: FOO\n", &["found `FOO`, expected CVRP"]),
         ("TYPE: CVRP\nDIMENSION: 1000000000\nEDGE_WEIGHT_TYPE: EUC_2D\n", &["t.vrp:2: field `DIMENSION`: found 1000000000, but the whole file has only"]),

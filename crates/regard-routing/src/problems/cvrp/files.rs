@@ -18,7 +18,7 @@ pub(crate) const SECTION: &str = "DEMAND_SECTION";
 pub(crate) const TSPLIB: TsplibType = TsplibType {
     name: "CVRP",
     // Files with a limit on the length of routes call themselves any of these.
-    words: &["CVRP", "VRP", "DCVRP", "DVRP"],
+    words: &["CVRP", "VRP", "DCVRP", "DVRP", "ACVRP"],
     sections: &[SECTION, tsplib::DEPOT_SECTION],
     marker: Some(SECTION),
     sections_note: "depots and demands belong to vehicle routing",

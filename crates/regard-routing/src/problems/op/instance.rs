@@ -28,8 +28,9 @@ impl Op {
     ///
     /// # Errors
     /// [`Error::Invalid`] when the counts differ, a prize is negative or not finite, or the bound
-    /// is not above 0.
+    /// is not above 0, or distances differ by direction.
     pub fn new(sites: Sites, prizes: Vec<f64>, max_length: f64) -> Result<Self> {
+        depot::symmetric(&sites)?;
         depot::bound("max length", max_length)?;
         depot::amounts("prize", &sites, &prizes)?;
         Ok(Self { sites, prizes, max_length })

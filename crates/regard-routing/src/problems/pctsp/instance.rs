@@ -31,8 +31,9 @@ impl Pctsp {
     ///
     /// # Errors
     /// [`Error::Invalid`] when the counts differ, a number is negative or not finite, or the depot
-    /// has a prize or a penalty.
+    /// has a prize or a penalty, or distances differ by direction.
     pub fn new(sites: Sites, prizes: Vec<f64>, penalties: Vec<f64>, required: f64) -> Result<Self> {
+        depot::symmetric(&sites)?;
         if required != 0.0 {
             depot::bound("required prize", required)?;
         }

@@ -64,7 +64,7 @@ impl SolverInstance for Tsp {
         title: "one tour through all nodes",
         tsplib: Some(&TsplibType {
             name: "TSP",
-            words: &["TSP"],
+            words: &["TSP", "ATSP"],
             sections: &[],
             marker: None,
             sections_note: "",

@@ -75,7 +75,8 @@ impl Descent<'_> {
             }
             let ends = (self.at(segment.route, segment.start), self.before(segment.route, segment.end));
             let (first, last) = if turned { (ends.1, ends.0) } else { ends };
-            self.between(before, first) + self.inner(segment) + self.between(last, after)
+            let turning = if turned { self.turning(segment.route, segment.start, segment.end) } else { 0.0 };
+            self.between(before, first) + (self.inner(segment) + turning) + self.between(last, after)
         };
         join(into, turned) - join(out, false)
     }

@@ -41,6 +41,8 @@ struct Descent<'a> {
     /// Load and length from the depot up to a node, itself included.
     load_to: Vec<f64>,
     length_to: Vec<f64>,
+    /// Length from a node back to the depot by the stops before it, where distances differ by direction.
+    length_back: Vec<f64>,
     /// Where there are windows: the stretches from the depot up to a node and from a node up to the depot, itself
     /// included.
     stretch_to: Vec<Stretch>,
@@ -84,6 +86,7 @@ impl<'a> Descent<'a> {
             position: vec![0; n],
             load_to: vec![0.0; n],
             length_to: vec![0.0; n],
+            length_back: if distances.are_symmetric() { vec![] } else { vec![0.0; n] },
             stretch_to: vec![Stretch::at_once(vrp.windows.as_ref()); n],
             stretch_from: vec![Stretch::at_once(vrp.windows.as_ref()); n],
             queue: Queue::new(n),
@@ -133,10 +136,14 @@ impl<'a> Descent<'a> {
 
     /// Writes down where the customers of a route are, and its sums.
     fn number(&mut self, route: usize) {
-        let (mut load, mut length, mut last) = (0.0, 0.0, 0);
+        let (mut load, mut length, mut back, mut last) = (0.0, 0.0, 0.0, 0);
         for (position, &node) in self.routes[route].iter().enumerate() {
             load += self.vrp.demands[node as usize];
             length += if node == last { 0.0 } else { self.distances.of(last, node) };
+            if !self.length_back.is_empty() {
+                back += self.between(node, last);
+                self.length_back[node as usize] = back;
+            }
             last = node;
             let node = node as usize;
             (self.route[node], self.position[node]) = (route, position);
@@ -180,6 +187,17 @@ impl<'a> Descent<'a> {
         all.then(windows.pace * self.between(last, next), self.stretch_from[next as usize]).is_in_time()
     }
 
+    /// Length that turning a stretch adds between its ends; 0 where distances do not differ by direction.
+    #[inline]
+    fn turning(&self, route: usize, start: usize, end: usize) -> f64 {
+        if self.length_back.is_empty() || start == end {
+            return 0.0;
+        }
+        let [first, last] = [self.at(route, start), self.before(route, end)].map(|node| node as usize);
+        let along = |lengths: &[f64]| lengths[last] - lengths[first];
+        along(&self.length_back) - along(&self.length_to)
+    }
+
     /// Looks again at the customers on both sides of a position.
     fn look_again(&mut self, route: usize, position: usize) {
         for node in [self.before(route, position), self.at(route, position)] {
@@ -194,7 +212,7 @@ impl<'a> Descent<'a> {
 mod tests {
     use super::super::{Choice, Clock};
     use super::*;
-    use crate::Sites;
+    use crate::{DistanceMatrix, Metric, Sites};
     use rand::{RngExt, SeedableRng};
 
     #[test]
@@ -203,30 +221,41 @@ mod tests {
         for (n, capacity, limit) in
             [(2, 9.0, None), (5, 20.0, None), (40, 30.0, Some(4.0)), (120, 90.0, None), (60, 1e9, None)]
         {
-            let points = (0..n).map(|_| [random.random(), random.random()]).collect();
-            let sites = Sites::euclidean("random", points).unwrap();
+            let points: Vec<[f64; 2]> = (0..n).map(|_| [random.random(), random.random()]).collect();
+            let plane = Sites::euclidean("random", points).unwrap();
+            let way = |a: usize, b: usize| plane.distance(a, b) * if a < b { 1.0 } else { 1.3 };
+            let rows = (0..n).flat_map(|a| (0..n).map(move |b| (a, b))).map(|(a, b)| way(a, b)).collect();
+            let directed = Metric::Explicit(DistanceMatrix::from_rows(n, rows).unwrap());
+            let directed = Sites::new("directed", directed, vec![]).unwrap();
             let demands: Vec<f64> = (0..n).map(|_| f64::from(random.random_range(0..10))).collect();
-            let vrp = Vrp::new(&sites, &demands, capacity).with_limit(limit, 0.05);
-            let distances = Distances::new(&sites, &mut Clock::new(None));
-            let neighbours = Neighbours::new(&sites, &distances, NEAR, Choice::Nearest, &mut Clock::new(None));
-            let start: Vec<Vec<usize>> = (1..n).map(|node| vec![node]).collect();
-            let mut descent = Descent::new(&vrp, &distances, &start);
-            let now = |descent: &Descent| -> Vec<Vec<usize>> {
-                descent.routes.iter().map(|route| route.iter().map(|&node| node as usize).collect()).collect()
-            };
-            let (mut cost, mut moves) = (vrp.cost(&start), 0);
-            while let Some(node) = descent.queue.pop() {
-                for (other, between) in neighbours.of(node).filter(|&(other, _)| other > 0) {
-                    let Some(gain) = descent.join(node, other, between) else { continue };
-                    let routes = now(&descent);
-                    assert!(vrp.keeps(&routes));
-                    assert!(gain > 0.0 && (cost - gain - vrp.cost(&routes)).abs() < 1e-9);
-                    (cost, moves) = (vrp.cost(&routes), moves + 1);
-                    descent.queue.push(node);
-                }
+            for sites in [plane, directed] {
+                follow(&sites, &demands, capacity, limit);
             }
-            assert!(moves > 0 || n <= 5);
         }
+    }
+
+    fn follow(sites: &Sites, demands: &[f64], capacity: f64, limit: Option<f64>) {
+        let n = sites.len();
+        let vrp = Vrp::new(sites, demands, capacity).with_limit(limit, 0.05);
+        let distances = Distances::new(sites, &mut Clock::new(None));
+        let neighbours = Neighbours::new(sites, &distances, NEAR, Choice::Nearest, &mut Clock::new(None));
+        let start: Vec<Vec<usize>> = (1..n).map(|node| vec![node]).collect();
+        let mut descent = Descent::new(&vrp, &distances, &start);
+        let now = |descent: &Descent| -> Vec<Vec<usize>> {
+            descent.routes.iter().map(|route| route.iter().map(|&node| node as usize).collect()).collect()
+        };
+        let (mut cost, mut moves) = (vrp.cost(&start), 0);
+        while let Some(node) = descent.queue.pop() {
+            for (other, between) in neighbours.of(node).filter(|&(other, _)| other > 0) {
+                let Some(gain) = descent.join(node, other, between) else { continue };
+                let routes = now(&descent);
+                assert!(vrp.keeps(&routes));
+                assert!(gain > 0.0 && (cost - gain - vrp.cost(&routes)).abs() < 1e-9);
+                (cost, moves) = (vrp.cost(&routes), moves + 1);
+                descent.queue.push(node);
+            }
+        }
+        assert!(moves > 0 || n <= 5);
     }
 
     #[test]

@@ -52,6 +52,7 @@ impl Descent<'_> {
         self.between(before, first) + self.between(last, after)
             - self.between(before, last)
             - self.between(first, after)
+            - self.turning(route, start, end)
     }
 
     fn gain_of_move(&self, route: usize, (start, end): (usize, usize), to: usize, turned: bool) -> f64 {
@@ -60,6 +61,7 @@ impl Descent<'_> {
         let left = self.between(before, first) + self.between(last, after) - self.between(before, after);
         let (before, after) = (self.before(route, to), self.at(route, to));
         let (first, last) = if turned { (last, first) } else { (first, last) };
+        let left = if turned { left - self.turning(route, start, end) } else { left };
         left + self.between(before, after) - self.between(before, first) - self.between(last, after)
     }
 

@@ -1,0 +1,220 @@
+//! Distances of the rows of a table from a file of their own, the same in both directions or not.
+//!
+//! The file is a square of numbers, from the node of its row to that of its column: with ids above and before it, with ids
+//! above it alone, or without ids, in the order of the table; or it has a row for each pair, below a header such as
+//! `from,to,distance`. Ids may be more than those of the table.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use super::super::{number, read_text_and_encoding, shown};
+use super::roles::folded;
+use crate::formats::tsplib::MOST_EXPLICIT_NODES;
+use crate::table::Cells;
+use crate::table::numbers::{Decimal, Reading};
+use crate::{DistanceMatrix, Error, Result};
+
+/// Words for the columns of pairs.
+const FROM: [&str; 8] = ["from", "origin", "source", "start", "von", "de", "da", "from_id"];
+const TO: [&str; 9] = ["to", "destination", "target", "end", "nach", "a", "vers", "dest", "to_id"];
+
+/// The distances between the nodes with these ids.
+pub(super) fn read(path: &Path, ids: &[String], decimal: Option<Decimal>) -> Result<DistanceMatrix> {
+    let (nodes, (text, _)) = (ids.len(), read_text_and_encoding(path)?);
+    if nodes > MOST_EXPLICIT_NODES {
+        let reason = format!("{nodes} nodes are too many for a matrix, at most {MOST_EXPLICIT_NODES}");
+        return Err(Error::parse(path, 0, reason).with_hint("leave --distances out: coordinates give distances too"));
+    }
+    let Cells { header, rows, top, separator, .. } = Cells::of(&text, path)?;
+    let is_pairs = header.len() == 3 && FROM.contains(&&*folded(&header[0])) && TO.contains(&&*folded(&header[1]));
+    let numbers_from = if is_pairs { 2 } else { 0 };
+    let fields = rows.iter().flat_map(|(_, fields)| fields.iter().skip(numbers_from));
+    let decimal = decimal.unwrap_or_else(|| match Reading::of(fields.map(String::as_str)) {
+        Reading::Sure(decimal, _) => decimal,
+        Reading::Either(field) if field.contains(',') && separator == b';' => Decimal::Comma,
+        _ => Decimal::Point,
+    });
+    let mut file = File { path, ids, decimal, found: vec![f64::NAN; nodes * nodes] };
+    if is_pairs {
+        file.pairs(&header, &rows)?;
+    } else {
+        file.square(&header, top, &rows)?;
+    }
+    file.matrix()
+}
+
+/// A file of distances while it is read.
+struct File<'a> {
+    path: &'a Path,
+    ids: &'a [String],
+    decimal: Decimal,
+    /// `[nodes, nodes]`, NaN where there is no distance yet.
+    found: Vec<f64>,
+}
+
+type Rows = [(usize, Vec<String>)];
+
+impl File<'_> {
+    /// A row for each pair.
+    fn pairs(&mut self, header: &[String], rows: &Rows) -> Result<()> {
+        let nodes = self.places();
+        for (line, fields) in rows {
+            let [from, to, distance] = fields.as_slice() else {
+                return Err(Error::parse(self.path, *line, format!("has {} fields, expected 3", fields.len())));
+            };
+            let (Some(from), Some(to)) = (nodes.get(from.as_str()), nodes.get(to.as_str())) else { continue };
+            let distance = self.number(distance, *line, &header[2])?;
+            for (from, to) in from.iter().flat_map(|from| to.iter().map(move |to| (from, to))) {
+                self.found[from * self.ids.len() + to] = distance;
+            }
+        }
+        Ok(())
+    }
+
+    /// A square of numbers.
+    fn square(&mut self, header: &[String], top: usize, rows: &Rows) -> Result<()> {
+        let (nodes, width) = (self.ids.len(), header.len());
+        let is_number = |text: &String| self.decimal.number(text).is_some();
+        let shape = |rows: usize| format!("has {rows} rows of {width} columns, expected {nodes} of {nodes}");
+        let hint = "--distances takes a square of numbers, with ids above and before it or in the order of the table, or \
+                    a row for each pair under `from,to,distance`";
+        if rows.len() + 1 == width && header.iter().all(is_number) {
+            // The first row is one of numbers.
+            if width != nodes {
+                return Err(Error::parse(self.path, top, shape(width)).with_hint(hint));
+            }
+            let all = std::iter::once((top, header)).chain(rows.iter().map(|(line, row)| (*line, row.as_slice())));
+            for (at, (line, row)) in all.enumerate() {
+                self.row(&[at], line, row, |column| vec![column])?;
+            }
+            return Ok(());
+        }
+        let places = self.places();
+        let none: Vec<usize> = Vec::new();
+        let of = |id: &str| places.get(id).unwrap_or(&none).clone();
+        let above: Vec<Vec<usize>> = header.iter().map(|id| of(id)).collect();
+        if rows.len() == width && above.iter().all(|nodes| !nodes.is_empty()) {
+            for ((line, row), nodes) in rows.iter().zip(&above) {
+                self.row(nodes, *line, row, |column| above[column].clone())?;
+            }
+            return Ok(());
+        }
+        if rows.len() + 1 != width {
+            return Err(Error::parse(self.path, top, shape(rows.len())).with_hint(hint));
+        }
+        for (line, row) in rows {
+            let Some((id, row)) = row.split_first() else { continue };
+            self.row(&of(id), *line, row, |column| above.get(column + 1).cloned().unwrap_or_default())?;
+        }
+        Ok(())
+    }
+
+    /// The distances from these nodes.
+    fn row(&mut self, from: &[usize], line: usize, row: &[String], to: impl Fn(usize) -> Vec<usize>) -> Result<()> {
+        if from.is_empty() {
+            return Ok(());
+        }
+        for (column, text) in row.iter().enumerate() {
+            for to in to(column) {
+                let is_diagonal = from.contains(&to);
+                let distance = if is_diagonal && text.is_empty() { 0.0 } else { self.number(text, line, "distance")? };
+                from.iter().for_each(|from| self.found[from * self.ids.len() + to] = distance);
+            }
+        }
+        Ok(())
+    }
+
+    fn number(&self, text: &str, line: usize, field: &str) -> Result<f64> {
+        let value = number(text).filter(|_| self.decimal == Decimal::Point).or_else(|| self.decimal.number(text));
+        value.filter(|value| *value >= 0.0).ok_or_else(|| {
+            let reason = format!("found `{}`, expected a number, 0 or more", shown(text));
+            Error::parse(self.path, line, reason).in_field(field)
+        })
+    }
+
+    /// The nodes of each id; rows that repeat an id are called `id#2` and so on.
+    fn places(&self) -> HashMap<String, Vec<usize>> {
+        let mut places: HashMap<String, Vec<usize>> = HashMap::new();
+        for (node, id) in self.ids.iter().enumerate() {
+            places.entry(id.clone()).or_default().push(node);
+            if let Some((first, count)) = id.rsplit_once('#')
+                && count.parse::<usize>().is_ok()
+                && self.ids.iter().any(|id| id == first)
+            {
+                places.entry(first.to_owned()).or_default().push(node);
+            }
+        }
+        places
+    }
+
+    fn matrix(self) -> Result<DistanceMatrix> {
+        let Self { path, ids, mut found, .. } = self;
+        let nodes = ids.len();
+        for (from, one) in ids.iter().enumerate() {
+            found[from * nodes + from] = 0.0;
+            if let Some(to) = (0..nodes).find(|to| found[from * nodes + to].is_nan()) {
+                let reason = format!("has no distance from `{}` to `{}`", shown(one), shown(&ids[to]));
+                return Err(Error::parse(path, 0, reason).with_hint("ids are those of the table, in any order"));
+            }
+        }
+        DistanceMatrix::from_rows(nodes, found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{TableOptions, parse_instance};
+    use super::*;
+
+    /// The distances from each node, by the reader of a table with these nodes.
+    fn found(table: &str, text: &str) -> Result<Vec<Vec<f64>>> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("d.csv");
+        std::fs::write(&path, text).unwrap();
+        let options = TableOptions { distances: Some(path), ..TableOptions::default() };
+        let (instance, _) = parse_instance(table, "places.csv".as_ref(), &options)?;
+        let sites = instance.sites();
+        let all = 0..sites.len();
+        Ok(all.clone().map(|from| all.clone().map(|to| sites.distance(from, to)).collect()).collect())
+    }
+
+    const PLACES: &str = "id,x,y\na,0,0\nb,1,0\nc,1,1\n";
+    const EXPECTED: [[f64; 3]; 3] = [[0.0, 1.0, 2.0], [3.0, 0.0, 4.0], [5.0, 6.5, 0.0]];
+
+    #[test]
+    fn squares_and_pairs_give_the_same() {
+        for text in [
+            "0,1,2\n3,0,4\n5,6.5,0\n",
+            "a,b,c\n0,1,2\n3,0,4\n5,6.5,0\n",
+            ",a,b,c\na,0,1,2\nb,3,0,4\nc,5,6.5,0\n",
+            "from/to;c;x;a;b\nc;;9;5;6,5\nb;4;9;3;\nx;1;0;2;3\na;2;9;0;1\n",
+            "from,to,minutes\na,b,1\na,c,2\nb,a,3\nb,c,4\nc,a,5\nc,b,6.5\nx,a,not asked\n",
+        ] {
+            assert_eq!(found(PLACES, text).unwrap(), EXPECTED, "{text}");
+        }
+        // A table needs no coordinates then, and the depot moves to the front with its distances.
+        assert_eq!(found("# capacity: 9\nid,demand\na,\nb,2\n", "0,1\n2,0\n").unwrap(), [[0.0, 1.0], [2.0, 0.0]]);
+        let depot = "# capacity: 9\nid,depot,demand\na,0,1\nb,1,0\n";
+        assert_eq!(found(depot, "0,1\n2,0\n").unwrap(), [[0.0, 2.0], [1.0, 0.0]]);
+        // Stops at one place have its distances.
+        let twice = "id,x,y\na,0,0\nb,1,0\nb,1,0\n";
+        let expected = [[0.0, 1.0, 1.0], [2.0, 0.0, 0.0], [2.0, 0.0, 0.0]];
+        assert_eq!(found(twice, "a,b\n0,1\n2,0\n").unwrap(), expected);
+    }
+
+    #[test]
+    fn what_is_missing_or_wrong_is_named() {
+        for (text, expected) in [
+            ("0,1\n2,0\n", "d.csv:1: has 2 rows of 2 columns, expected 3 of 3"),
+            (",a,b\na,0,1\nb,2,0\n", "d.csv: has no distance from `a` to `c`"),
+            ("from,to,km\na,b,1\n", "d.csv: has no distance from `a` to `c`"),
+            ("0,1,2\n3,0,4\n5,-6,0\n", "d.csv:3: field `distance`: found `-6`, expected a number, 0 or more"),
+            ("0,1,2\n3,0,x\n5,6,0\n", "d.csv:2: field `distance`: found `x`"),
+            ("from,to,km\na,b,far\n", "d.csv:2: field `km`: found `far`"),
+            ("a,b,c\n0,1,2\n", "has 1 rows of 3 columns, expected 3 of 3"),
+        ] {
+            let error = found(PLACES, text).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}
