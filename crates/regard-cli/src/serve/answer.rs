@@ -116,7 +116,7 @@ pub(super) const FORECAST: CommandOptions = CommandOptions {
 pub(super) const EXPLAIN: CommandOptions = CommandOptions {
     name: "explain",
     allowed: with_table!["example", "step", "layer", "head", "filter", "parameters", "group_by", "smiles"],
-    of_files: &[],
+    of_files: &["distances"],
     has_model: true,
 };
 

@@ -102,6 +102,8 @@ impl DataSettings {
                 DuplicateRows::Error => Some(Duplicates::Error),
             },
             skip_bad: self.skip_bad,
+            // A folder has many tables.
+            distances: None,
         })
     }
 
