@@ -34,7 +34,7 @@ pub(crate) fn symmetric(sites: &Sites) -> Result<()> {
         true => Ok(()),
         false => Err(Error::invalid(
             "distances",
-            "differ by direction, which only `tsp`, `cvrp`, `sdvrp` and `cvrptw` allow; the mean of both directions does not",
+            "differ by direction, which only tours and vehicle routes allow; the mean of both directions does not",
         )),
     }
 }

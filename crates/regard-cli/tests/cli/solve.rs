@@ -117,6 +117,34 @@ fn several_files_give_one_line_each() {
 }
 
 #[test]
+fn distances_may_differ_by_direction() {
+    // One way round is short.
+    let way = |from: usize, to: usize| if (from + 1) % 15 == to { 1 } else { 9 + (from * 7 + to * 3) % 5 };
+    let square: String =
+        (0..15).map(|a| (0..15).map(|b| way(a, b).to_string()).collect::<Vec<_>>().join(",") + "\n").collect();
+    let rows: String = (0..15).map(|stop| format!("s{stop},{}\n", if stop == 0 { "" } else { "1" })).collect();
+    let folder = folder_with("in.csv", &format!("# capacity: 5\nid,demand\n{rows}"));
+    fs::write(folder.path().join("tour.csv"), format!("id\n{}", rows.replace(",1", "").replace(',', ""))).unwrap();
+    fs::write(folder.path().join("ways.csv"), square).unwrap();
+    let solve =
+        |file| regard(folder.path(), &["solve", file, "--distances", "ways.csv", "--json", "--out", "out.csv"]).done();
+    let tour = solve("tour.csv");
+    assert_eq!(tour.json()["cost"], 15.0, "{}", tour.out);
+    assert!(tour.err.contains("distances differ by direction"), "{}", tour.err);
+    let routes = solve("in.csv").json();
+    assert_eq!(routes["problem"], "cvrp");
+    let lines = fs::read_to_string(folder.path().join("out.csv")).unwrap();
+    assert!(lines.lines().count() > 15, "{lines}");
+    let verify = ["data", "verify", "in.csv", "out.csv", "--distances", "ways.csv"];
+    assert!(regard(folder.path(), &verify).done().out.contains("feasible"));
+    let three = "TYPE: ATSP\nDIMENSION: 3\nEDGE_WEIGHT_TYPE: EXPLICIT\nEDGE_WEIGHT_FORMAT: FULL_MATRIX\nEDGE_WEIGHT_SECTION\n0 9 1\n1 0 9\n9 1 0\n";
+    fs::write(folder.path().join("three.atsp"), three).unwrap();
+    assert_eq!(regard(folder.path(), &["solve", "three.atsp", "--json"]).done().json()["cost"], 3.0);
+    let refused = regard(folder.path(), &["solve", "three.atsp", "--distances", "ways.csv"]);
+    assert!(refused.code == Some(2) && refused.err.contains("--distances is for tables"), "{}", refused.err);
+}
+
+#[test]
 fn one_two_and_three_places_have_one_tour() {
     for (rows, cost) in [("a,5,5\n", 0.0), ("a,0,0\nb,3,4\n", 10.0), ("a,0,0\nb,3,0\nc,0,4\n", 12.0)] {
         let folder = folder_with("in.csv", &format!("id,x,y\n{rows}"));

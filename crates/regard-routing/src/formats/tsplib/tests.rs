@@ -17,6 +17,7 @@ const SPACE: &str = "NAME: s\nTYPE: TSP\nDIMENSION: 2\nEDGE_WEIGHT_TYPE: EUC_3D\
 const TABLE: &str = "NAME: e\nTYPE: TSP (M.~Hofmeister)\nDIMENSION: 3\nEDGE_WEIGHT_TYPE: EXPLICIT\nEDGE_WEIGHT_FORMAT: LOWER_DIAG_ROW \nDISPLAY_DATA_TYPE: TWOD_DISPLAY\nEDGE_WEIGHT_SECTION\n 0 5\n 0 6 7 0\nDISPLAY_DATA_SECTION\n3 1 1\n1 0 0\n2 1 0\nEOF\n";
 const SINGLE: &str =
     "DIMENSION: 1\nEDGE_WEIGHT_TYPE: EXPLICIT\nEDGE_WEIGHT_FORMAT: UPPER_ROW\nEDGE_WEIGHT_SECTION\nEOF\n";
+const DIRECTED: &str = "NAME: a\nTYPE: ATSP\nDIMENSION: 3\nEDGE_WEIGHT_TYPE: EXPLICIT\nEDGE_WEIGHT_FORMAT: FULL_MATRIX\nEDGE_WEIGHT_SECTION\n 99 1 2\n 3 99 4\n 5 6 99\nEOF\n";
 
 /// A file of three nodes with these lines of specification and rows.
 macro_rules! plane {
@@ -40,7 +41,7 @@ reader_suite! {
     laws,
     parse: read,
     render: render,
-    valid: [PLANE, SPACE, TABLE, SINGLE],
+    valid: [PLANE, SPACE, TABLE, SINGLE, DIRECTED],
     malformed: [
         ("", &["t.tsp: has no EDGE_WEIGHT_TYPE"][..]),
         ("hello\n", &["t.tsp:1: found `hello`, expected `KEYWORD : value`", "starts with NAME"]),
@@ -160,4 +161,13 @@ fn written_files_are_read() {
     write(&path, &Tsp::from(read(TABLE).unwrap())).unwrap();
     let again = crate::formats::read_instance(&path).unwrap().sites().clone();
     assert_eq!((again.tour_length(&[0, 1, 2]), again.places()[2]), (18.0, [1.0, 1.0]));
+}
+
+#[test]
+fn distances_that_differ_by_direction_keep_their_direction() {
+    let sites = read(DIRECTED).unwrap();
+    assert_eq!((sites.distance(0, 1), sites.distance(1, 0), sites.distance(2, 2)), (1.0, 3.0, 0.0));
+    assert_eq!((sites.tour_length(&[0, 1, 2]), sites.tour_length(&[0, 2, 1])), (10.0, 11.0));
+    let text = render(&sites).unwrap();
+    assert!(text.contains("TYPE : ATSP\n") && text.contains("FULL_MATRIX\n"), "{text}");
 }

@@ -9,6 +9,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use super::*;
+use crate::{DistanceMatrix, Metric};
 
 /// A problem that owns its data.
 struct Owned {
@@ -20,7 +21,7 @@ struct Owned {
 }
 
 impl Owned {
-    /// Random places and demands; `kind` chooses fractions, a limit or both.
+    /// Random places and demands; `kind` chooses fractions, a limit, and distances that differ by direction.
     fn random(seed: u64, customers: usize, kind: u8) -> Self {
         let mut random = Pcg64Mcg::seed_from_u64(seed);
         let points: Vec<[f64; 2]> = (0..=customers).map(|_| [random.random(), random.random()]).collect();
@@ -28,15 +29,25 @@ impl Owned {
         let demand = |random: &mut Pcg64Mcg| f64::from(random.random_range(0..10)) * part;
         let demands = (0..=customers).map(|node| if node == 0 { 0.0 } else { demand(&mut random) }).collect();
         let sites = Sites::euclidean("random", points).unwrap();
+        let sites = if kind & 4 == 0 { sites } else { uphill(&sites, &mut random) };
         let service = 0.05;
-        let farthest = (1..=customers).map(|node| sites.distance(0, node)).fold(0.0, f64::max);
-        let limit = (kind & 2 != 0).then_some(2.0 * farthest + 0.7);
+        let farthest = (1..=customers).map(|node| sites.distance(0, node) + sites.distance(node, 0));
+        let limit = (kind & 2 != 0).then_some(farthest.fold(0.0, f64::max) + 0.7);
         Self { sites, demands, capacity: 30.0 * part, limit, service }
     }
 
     fn vrp(&self) -> Vrp<'_> {
         Vrp::new(&self.sites, &self.demands, self.capacity).with_limit(self.limit, self.service)
     }
+}
+
+/// The same places at random heights, every way longer that leads up.
+fn uphill(sites: &Sites, random: &mut Pcg64Mcg) -> Sites {
+    let heights: Vec<f64> = (0..sites.len()).map(|_| random.random()).collect();
+    let pairs = (0..sites.len()).flat_map(|from| (0..sites.len()).map(move |to| (from, to)));
+    let rows = pairs.map(|(from, to)| sites.distance(from, to) + (heights[to] - heights[from]).max(0.0)).collect();
+    let matrix = DistanceMatrix::from_rows(sites.len(), rows).unwrap();
+    Sites::new("uphill", Metric::Explicit(matrix), vec![]).unwrap()
 }
 
 fn alone(customers: usize) -> Vec<Vec<usize>> {
@@ -198,7 +209,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
-    fn few_customers_are_solved_to_optimality(seed in any::<u64>(), customers in 1_usize..=6, kind in 0_u8..4) {
+    fn few_customers_are_solved_to_optimality(seed in any::<u64>(), customers in 1_usize..=6, kind in 0_u8..8) {
         let owned = Owned::random(seed, customers, kind);
         let vrp = owned.vrp();
         let improved = improve(&vrp, alone(customers), &few(3000), None);
@@ -207,7 +218,7 @@ proptest! {
 
     #[test]
     fn never_worse_always_allowed_always_the_same(
-        seed in any::<u64>(), customers in 1_usize..120, kind in 0_u8..4, iterations in 0_usize..600, saved in any::<bool>(),
+        seed in any::<u64>(), customers in 1_usize..120, kind in 0_u8..8, iterations in 0_usize..600, saved in any::<bool>(),
     ) {
         let owned = Owned::random(seed, customers, kind);
         let vrp = owned.vrp();
