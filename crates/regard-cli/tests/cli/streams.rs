@@ -158,8 +158,7 @@ fn series_from_a_pipe_are_classified_part_by_part() {
     };
     fs::write(folder.join("train.csv"), series(720, "")).unwrap();
     fs::write(folder.join("all.csv"), series(ROWS, &padding)).unwrap();
-    let sets =
-        ["data.path=train.csv", "model.look_back=12", "model.patch_length=4", "model.stride=4", "train.epochs=20"];
+    let sets = ["data.path=train.csv", "model.look_back=12", "model.patch_len=4", "model.stride=4", "train.epochs=20"];
     let sets: Vec<&str> = sets.iter().flat_map(|set| ["--set", set]).collect();
     regard(folder, &[&["train", "series/classify", "--out", "run", "-q"][..], &sets].concat()).done();
     let predict = |file| ["predict", "--model", "run", file];
