@@ -11,7 +11,7 @@ use self::instances::{Files, InstanceSet, UnitSquare};
 use self::tally::{Outcome, Tally};
 use super::decode::{Decode, DecodeOptions, Decoded};
 use super::model::AttentionModel;
-use super::solve::{check_size, check_work};
+use super::solve::{TRIVIAL, check_size, check_work, shortest_of_few};
 use crate::{Error, Result};
 
 /// Places times views that go through the network together, at most. It bounds memory: one
@@ -212,11 +212,12 @@ fn run<S: InstanceSet>(
     options: &EvaluateOptions,
 ) -> Result<Vec<Outcome>> {
     let cost = |item: usize, tour: &[usize]| set.cost(batch[item], tour);
-    // Up to three places there is one closed tour, and nothing to ask the network.
-    let tours: Vec<Decoded> = if n <= 3 && S::Problem::EVERY_NODE_ONCE {
-        let tour: Vec<usize> = (0..n).collect();
-        let only = |item| Decoded { cost: cost(item, &tour), tour: tour.clone(), log_likelihood: 0.0 };
-        (0..batch.len()).map(only).collect()
+    let tours: Vec<Decoded> = if n <= TRIVIAL && S::Problem::EVERY_NODE_ONCE {
+        let shortest = |item| {
+            let (cost, tour) = shortest_of_few(n, |tour| cost(item, tour));
+            Decoded { cost, tour, log_likelihood: 0.0 }
+        };
+        (0..batch.len()).map(shortest).collect()
     } else {
         let problems: Vec<S::Problem> = batch.iter().map(|&i| set.problem(i)).collect();
         let decoded = model.decode(&problems, &cost, decoding)?;

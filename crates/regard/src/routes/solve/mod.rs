@@ -42,8 +42,17 @@ use crate::{Error, Result};
 /// Largest instance [`solve`] accepts.
 pub const MOST_PLACES: usize = 100_000;
 
-/// Instances up to this size have one tour only, and the network is not used.
-const TRIVIAL: usize = 3;
+/// Instances of up to this many nodes have one closed tour in each direction, and nothing to search for.
+pub(super) const TRIVIAL: usize = 3;
+
+/// The shorter of the two closed tours through up to [`TRIVIAL`] nodes, with its cost.
+pub(super) fn shortest_of_few(n: usize, cost: impl Fn(&[usize]) -> f64) -> (f64, Vec<usize>) {
+    let tour: Vec<usize> = (0..n).collect();
+    let turned: Vec<usize> = (0..n.min(1)).chain((1..n).rev()).collect();
+    let (one, other) = (cost(&tour), cost(&turned));
+    // A difference by rounding is none.
+    if other < one * (1.0 - 1e-12) { (other, turned) } else { (one, tour) }
+}
 
 /// The objective of a solution.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -235,7 +244,7 @@ pub fn solve_watched<S: SolverInstance>(
         is_stoppable: options.stop.is_some(),
     };
     if n <= TRIVIAL && S::Problem::EVERY_NODE_ONCE {
-        search.cost = instance.cost(&search.tour);
+        (search.cost, search.tour) = shortest_of_few(n, |tour| instance.cost(tour));
     } else {
         if let Some(solution) = first {
             let name = if fewest.is_some() { "fewest vehicles" } else { "warm start" };
