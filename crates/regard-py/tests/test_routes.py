@@ -286,9 +286,26 @@ def test_wrong_input_says_what_and_how(call: Callable[[], object], error: type[E
         call()
 
 
+def test_distances_may_differ_by_direction() -> None:
+    rng = np.random.default_rng(3)
+    points, heights = rng.random((40, 2)), rng.random(40)
+    flat = np.linalg.norm(points[:, None] - points[None], axis=-1)
+    matrix = flat + np.maximum(heights[None] - heights[:, None], 0)
+    tour = regard.solve(distance_matrix=matrix)
+    order = [int(node) for node in tour.routes[0]]
+    assert tour.cost == pytest.approx(sum(matrix[a, b] for a, b in zip(order, order[1:] + order[:1])))
+    turned = regard.solve(distance_matrix=matrix.T)
+    assert turned.cost == pytest.approx(tour.cost, rel=0.01)
+    demands = np.r_[0, np.ones(39)]
+    routes = regard.solve(distance_matrix=matrix, demands=demands, capacity=10)
+    legs = [[0, *map(int, route), 0] for route in routes.routes]
+    assert routes.cost == pytest.approx(sum(matrix[a, b] for leg in legs for a, b in zip(leg, leg[1:])))
+    assert sorted(node for leg in legs for node in leg if node) == list(range(1, 40))
+
+
 def test_errors_have_hints() -> None:
     with pytest.raises(regard.InputError) as found:
-        regard.solve(distance_matrix=[[0, 1], [2, 0]])
+        regard.solve(distance_matrix=[[1, 1], [1, 0]])
     assert found.value.hint is not None and found.value.hint in str(found.value)
     assert issubclass(regard.InputError, ValueError) and issubclass(regard.ArrayTypeError, TypeError)
     assert issubclass(regard.ComputeError, RuntimeError) and issubclass(regard.InternalError, RuntimeError)
