@@ -44,6 +44,13 @@ impl<'a> Search<'a> {
         Self { distances, neighbours, tour, queue, tolerance, moves: 0, added: Vec::new(), has_entrances }
     }
 
+    /// Takes another tour of which some nodes are to be looked at, those of these edges.
+    pub(super) fn restart(&mut self, order: &[Node], edges: impl Iterator<Item = (Node, Node)>) {
+        self.tour.set(order);
+        while self.queue.pop().is_some() {}
+        edges.flat_map(|(a, b)| [a, b]).for_each(|node| self.queue.push(node));
+    }
+
     /// Improves until no waiting node has an improving move or `stop` says so; returns the gain.
     pub(super) fn descend(&mut self, mut stop: impl FnMut() -> bool) -> f64 {
         let mut gained = 0.0;

@@ -9,6 +9,9 @@
 //! edges that it costs replaces the first tour (section 3.4, "EAX-single" with entropy selection).
 //! The tours here are local optima from the start, so that small populations converge within
 //! some tens of generations; the paper's second phase with block exchanges is left out.
+//!
+//! Where distances differ by direction, two tours have few AB-cycles and long ones, and subtours can be joined in one
+//! way only. There each offspring is made a local optimum first.
 
 mod ab_cycles;
 mod edge_counts;
@@ -18,7 +21,7 @@ use rand::seq::SliceRandom;
 use rand_pcg::Pcg64Mcg;
 
 use self::{ab_cycles::AbCycles, edge_counts::EdgeCounts, offspring::Offspring};
-use super::{clock::Clock, distances::Distances, neighbours::Neighbours, tour::ArrayTour};
+use super::{clock::Clock, distances::Distances, neighbours::Neighbours, search::Search, tour::ArrayTour};
 
 /// Offspring of one pair of tours in one generation.
 const OFFSPRING: usize = 30;
@@ -53,6 +56,10 @@ pub(super) fn evolve(
     let (mut trial, mut best, mut nodes) = (Offspring::default(), Offspring::default(), Vec::new());
     let mut ranks: Vec<usize> = (0..population.len()).collect();
     let mut chosen: Vec<usize> = Vec::new();
+    let mut repair = distances.shortest_way().map(|_| {
+        let order: Vec<usize> = population[0].tour.nodes().collect();
+        Search::new(distances, neighbours, &order, tolerance)
+    });
     let (mut shortest, mut waited) = (f64::INFINITY, 0);
     while waited < PATIENCE {
         ranks.shuffle(random);
@@ -68,7 +75,13 @@ pub(super) fn evolve(
                     return;
                 }
                 trial.exchange(parent, cycles.get(cycle), distances);
-                if !trial.join(parent, distances, neighbours) || trial.gain <= tolerance {
+                if !trial.join(parent, distances, neighbours) {
+                    continue;
+                }
+                if let Some(search) = &mut repair {
+                    trial.descend(parent, search, &mut nodes);
+                }
+                if trial.gain <= tolerance {
                     continue;
                 }
                 let loss = -counts.entropy_change(&trial.removed, &trial.added);
@@ -79,7 +92,10 @@ pub(super) fn evolve(
                 }
             }
             if value > 0.0 {
-                best.nodes(parent, &mut nodes);
+                match repair {
+                    Some(_) => nodes.clone_from(&best.improved),
+                    None => best.nodes(parent, &mut nodes),
+                }
                 counts.replace(&best.removed, &best.added);
                 population[a].tour.set(&nodes);
                 population[a].length -= best.gain;

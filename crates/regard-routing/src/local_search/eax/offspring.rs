@@ -8,6 +8,7 @@
 use super::super::{
     distances::Distances,
     neighbours::Neighbours,
+    search::Search,
     tour::{ArrayTour, Node},
 };
 
@@ -48,6 +49,8 @@ pub(super) struct Offspring {
     pub(super) added: Vec<(Node, Node)>,
     /// By how much it is shorter than its parent.
     pub(super) gain: f64,
+    /// The nodes in visiting order after [`Self::descend`].
+    pub(super) improved: Vec<Node>,
 }
 
 impl Offspring {
@@ -119,6 +122,23 @@ impl Offspring {
             }
             end = links[1 - end as usize % 2];
         }
+    }
+
+    /// Makes the tour a local optimum near the edges that were exchanged.
+    pub(super) fn descend(&mut self, parent: &ArrayTour, search: &mut Search<'_>, nodes: &mut Vec<Node>) {
+        self.nodes(parent, nodes);
+        search.restart(nodes, self.removed.iter().chain(&self.added).copied());
+        self.gain += search.descend(|| false);
+        let found = &search.tour;
+        self.improved.clear();
+        self.improved.extend_from_slice(found.order());
+        let edges_of_one = |one: &ArrayTour, other: &ArrayTour, edges: &mut Vec<(Node, Node)>| {
+            edges.clear();
+            let all = one.order().iter().map(|&node| (node, one.next(node)));
+            edges.extend(all.filter(|&(node, next)| !other.beside(node).contains(&next)));
+        };
+        edges_of_one(parent, found, &mut self.removed);
+        edges_of_one(found, parent, &mut self.added);
     }
 
     fn link(&mut self, a: u32, b: u32) {
