@@ -194,6 +194,7 @@ def routes(folder):
     yield from time_windows(folder)
     yield from searches(folder)
     yield from large_tours(folder)
+    yield from directed(folder)
     yield from deadlines(folder)
 
 
@@ -246,6 +247,25 @@ def large_tours(folder):
             rows.append([*row, apart("greedy"), f"{seconds['greedy']:.1f} s", asymptote])
         head = ["places", "number", "regard", "time", "chained Lin-Kernighan: time", "greedy, 2-opt, segments", "time", "regard to asymptote"]
         yield tables.markdown(head, rows) + "\n"
+
+
+def directed(folder):
+    """Tours and vehicle routes beside LKH and PyVRP where distances differ by direction."""
+    for _, record in records.read(folder, "directed"):
+        yield "### Distances that differ by direction, beside LKH and PyVRP\n"
+        yield (
+            "Made-up places at different heights; a way is longer by what it climbs. One instance for each row. `regard solve --time "
+            f"{record['seconds']:g}s --threads 1`, LKH (by elkai {record['versions']['elkai']}, one run to its end) and PyVRP "
+            f"{record['versions']['pyvrp']} (with the same time limit), each on one core of {record['machine']['cpu']} ({record['date']}). "
+            "Costs are computed again by another program. Measured with `python bench/directed.py`.\n"
+        )
+        rows = []
+        for one in record["rows"]:
+            peer, name = ("lkh", "LKH") if "lkh" in one else ("pyvrp", "PyVRP")
+            row = ["tour" if one["problem"] == "tsp" else "vehicle routes", f"{one['nodes']:,}", f"{one['regard']['cost']:,.0f}"]
+            row += [f"{one['regard']['seconds']:.1f} s", f"{name} {one[peer]['cost']:,.0f}", f"{one[peer]['seconds']:.1f} s"]
+            rows.append([*row, f"{one['regard']['cost'] / one[peer]['cost'] - 1:+.2%}"])
+        yield tables.markdown(["problem", "nodes", "regard", "time", "peer", "time", "difference"], rows) + "\n"
 
 
 def searches(folder):
@@ -680,6 +700,7 @@ def index():
         ("memory", "peak memory of a command", "memory.py"),
         ("search", "local search of two builds", "search.py"),
         ("large", "tours through very many places beside Concorde", "large.py"),
+        ("directed", "tours and vehicle routes beside LKH and PyVRP where distances differ by direction", "directed.py"),
         ("scale", "several ranks, streams and files larger than memory", "scale.py"),
         ("solomon", "Solomon's instances with time windows beside PyVRP", "solomon.py"),
         ("deadlines", "ends of `solve --time` on a busy machine", "deadlines.py"),
