@@ -90,7 +90,7 @@ impl State for Shuttle {
         out[0] = 1.0 - self.load as f32 / 3.0;
     }
 
-    fn dynamic(&self, out: &mut [f32]) {
+    fn dynamic(&self, _: &[bool], out: &mut [f32]) {
         for (node, (out, visited)) in out.iter_mut().zip(&self.visited).enumerate() {
             *out = if *visited { -0.5 } else { (node + self.tour.len()) as f32 / self.visited.len() as f32 };
         }
@@ -101,7 +101,7 @@ impl State for Shuttle {
             (vec![false; self.visited.len()], [0.0], vec![0.0; self.visited.len()]);
         self.allowed(&mut allowed);
         self.scalars(&mut scalars);
-        self.dynamic(&mut features);
+        self.dynamic(&[], &mut features);
         assert!(allowed[node], "a barred node was chosen");
         self.records.push(StepRecord { allowed, scalar: scalars[0], features });
         self.tour.push(node as u32);

@@ -23,6 +23,9 @@ pub struct Rollout<'a> {
     pub uses_first: bool,
     /// Number of scalars in the context.
     pub scalars: usize,
+    /// If true, the dynamic feature of a node is how near it is to the last one, whatever the problem: states have to write
+    /// it.
+    pub distances: bool,
 }
 
 impl Rollout<'_> {
@@ -260,7 +263,7 @@ impl State for InputRow<'_> {
         }
     }
 
-    fn dynamic(&self, out: &mut [f32]) {
+    fn dynamic(&self, _: &[bool], out: &mut [f32]) {
         if !self.dynamic.is_empty() {
             out.copy_from_slice(self.dynamic);
         }
@@ -343,9 +346,10 @@ impl<'a> TensorDecoder<'a> {
             for (k, entry) in entries.iter().enumerate() {
                 let at = b * trajectories + k;
                 self.context(b, &entry.state, &mut context[at * width..][..width]);
-                entry.state.allowed(&mut allowed[at * nodes..][..nodes]);
+                let allowed = &mut allowed[at * nodes..][..nodes];
+                entry.state.allowed(allowed);
                 if has_dynamic {
-                    entry.state.dynamic(&mut dynamic[at * nodes..][..nodes]);
+                    entry.state.dynamic(allowed, &mut dynamic[at * nodes..][..nodes]);
                 }
             }
         }
@@ -360,9 +364,8 @@ impl<'a> TensorDecoder<'a> {
             true => {
                 let dynamic = TensorData::new(dynamic, [batch, trajectories, nodes]);
                 let dynamic = Tensor::from_data(dynamic, &self.device);
-                trace::step("dynamic", Operation::Input)
-                    .source("Kool et al. 2019, appendix C.2")
-                    .values(["batch", "query", "key"], &dynamic);
+                let source = if self.rollout.distances { "" } else { "Kool et al. 2019, appendix C.2" };
+                trace::step("dynamic", Operation::Input).source(source).values(["batch", "query", "key"], &dynamic);
                 decoder.log_probabilities_dynamic(&self.tables, dynamic, context, &mask)
             }
             false => decoder.log_probabilities(&self.tables, context, &mask),

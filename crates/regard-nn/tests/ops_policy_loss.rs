@@ -88,7 +88,7 @@ impl State for Halving {
         out[0] = self.tour.len() as f32 / 10.0;
     }
 
-    fn dynamic(&self, out: &mut [f32]) {
+    fn dynamic(&self, _: &[bool], out: &mut [f32]) {
         out.copy_from_slice(&self.left);
     }
 
@@ -144,6 +144,67 @@ fn policy_loss_with_a_dynamic_feature() {
         agree(&shapes, |x| {
             let found = policy_loss(x.get(0), dynamic_weights(x, heads, 10.0), &tours, coefficient.clone());
             found.loss.reshape([1, 1, 1])
+        });
+    }
+}
+
+/// A tour of all nodes whose context has the first node, with a dynamic feature that depends on the last one.
+#[derive(Clone)]
+struct Touring {
+    nodes: usize,
+    tour: Vec<u32>,
+}
+
+impl State for Touring {
+    fn done(&self) -> bool {
+        self.tour.len() == self.nodes
+    }
+
+    fn allowed(&self, allowed: &mut [bool]) {
+        allowed.iter_mut().enumerate().for_each(|(node, allowed)| *allowed = !self.tour.contains(&(node as u32)));
+    }
+
+    fn first(&self) -> Option<usize> {
+        self.tour.first().map(|&node| node as usize)
+    }
+
+    fn last(&self) -> Option<usize> {
+        self.tour.last().map(|&node| node as usize)
+    }
+
+    fn scalars(&self, _: &mut [f32]) {}
+
+    fn dynamic(&self, _: &[bool], out: &mut [f32]) {
+        let last = self.last().unwrap_or(0);
+        out.iter_mut().enumerate().for_each(|(node, out)| *out = ((last * 7 + node * 3) as f32).sin());
+    }
+
+    fn step(&mut self, node: usize) {
+        self.tour.push(node as u32);
+    }
+}
+
+#[test]
+fn policy_loss_with_a_dynamic_feature_and_the_first_node() {
+    for (seed, (batch, trajectories, nodes, heads, head, forced)) in
+        [(1, 1, 2, 1, 3, 0), (3, 1, 9, 2, 4, 0), (2, 5, 5, 3, 2, 1), (2, 2, 33, 2, 8, 0)].into_iter().enumerate()
+    {
+        let mut random = Pcg64Mcg::seed_from_u64(seed as u64);
+        let starts = vec![Touring { nodes, tour: vec![] }; batch];
+        let mut tour = || {
+            let mut tour: Vec<u32> = (0..nodes as u32).collect();
+            tour.shuffle(&mut random);
+            tour
+        };
+        let sequences: Vec<Vec<Vec<u32>>> = (0..batch).map(|_| (0..trajectories).map(|_| tour()).collect()).collect();
+        let tours = Tours::replay(&starts, &sequences, [nodes, 0, forced], true);
+        let coefficient: Vec<f32> = (0..batch * trajectories).map(|at| (at as f32 * 0.7).cos()).collect();
+        let mut shapes: Vec<Vec<usize>> = shapes([batch, nodes, heads * head]).to_vec();
+        shapes.push(vec![1, 3 * heads * head]);
+        let shapes: Vec<&[usize]> = shapes.iter().map(Vec::as_slice).collect();
+        agree(&shapes, |x| {
+            let weights = DecoderWeights { dynamic: Some(x.get(6)), ..weights(x, heads, 10.0) };
+            policy_loss(x.get(0), weights, &tours, coefficient.clone()).loss.reshape([1, 1, 1])
         });
     }
 }

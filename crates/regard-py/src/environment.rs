@@ -215,7 +215,7 @@ impl PyEnvironment {
         learn: bool,
     ) -> PyResult<Vec<(&'static str, Option<String>)>> {
         let environment = self.0.clone();
-        let options = LawOptions { nodes, instances, seed, learn };
+        let options = LawOptions { nodes, instances, seed, learn, distances: false };
         let found = long(py, OnInterrupt::Leave, move || laws::check(&environment, &options))?;
         Ok(found.into_iter().map(|law| (law.name, law.broken)).collect())
     }

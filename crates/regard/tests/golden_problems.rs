@@ -244,7 +244,7 @@ fn check_log_p<P: Problem>(
             if state.done() {
                 allowed = (0..nodes).map(|node| node == 0).collect();
             }
-            state.dynamic(&mut numbers);
+            state.dynamic(&allowed, &mut numbers);
             context.extend(scalars);
             open.extend(allowed);
             dynamic.extend(numbers);

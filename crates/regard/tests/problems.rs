@@ -4,6 +4,9 @@ use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use regard::Device;
+use regard::routes::environment::ProblemEnvironment;
+use regard::routes::laws::{self, LawOptions};
+use regard::routes::model::AttentionModelConfig;
 use regard::routing::LocalSearchOptions;
 use regard::routing::generate;
 use regard::routing::problems::cvrp::CvrpEnv;
@@ -356,4 +359,28 @@ mod rollouts {
             assert!(best.cost <= greedy.cost + 1e-9);
         }
     }
+}
+
+#[test]
+fn networks_that_see_distances_keep_the_laws() {
+    fn check<P: Problem>() {
+        let options = LawOptions { nodes: 9, instances: 5, seed: 11, learn: true, distances: true };
+        for law in laws::check(&ProblemEnvironment::<P>::default(), &options) {
+            assert_eq!(law.broken, None, "{}: {}", P::NAME, law.name);
+        }
+    }
+    check::<TspEnv>();
+    check::<CvrpEnv>();
+    check::<CvrptwEnv>();
+    check::<OpEnv>();
+    check::<PctspEnv>();
+    check::<SpctspEnv>();
+}
+
+#[test]
+fn distances_beside_a_number_of_the_problem_are_refused() {
+    let config =
+        AttentionModelConfig { problem: "sdvrp".into(), distances: true, ..AttentionModelConfig::regard_cvrp() };
+    let error = config.validate().unwrap_err().to_string();
+    assert!(error.contains("distances"), "{error}");
 }

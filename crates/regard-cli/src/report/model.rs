@@ -20,6 +20,8 @@ pub(crate) struct ModelResult<'a> {
     feedforward_width: usize,
     norm: &'static str,
     tanh_clipping: f32,
+    /// If true, the decoder sees how near each node is to the last one.
+    distances: bool,
     /// Trainable parameters.
     parameters: usize,
     /// Running means and variances of batch normalisation.
@@ -51,6 +53,7 @@ pub(crate) fn json(model: &Model) -> ModelResult<'_> {
         feedforward_width: config.feedforward_width,
         norm: config.norm.name(),
         tanh_clipping: config.tanh_clipping,
+        distances: config.distances,
         parameters,
         running_statistics,
         tensors: model.weights.iter().map(|(name, array)| TensorResult { name, shape: &array.shape }).collect(),

@@ -122,7 +122,7 @@ impl Rows {
         state.allowed(&mut self.allowed);
         state.scalars(&mut self.scalars);
         if table.packed.dynamic.is_some() {
-            state.dynamic(&mut self.dynamic[row * table.padded..][..table.nodes]);
+            state.dynamic(&self.allowed, &mut self.dynamic[row * table.padded..][..table.nodes]);
         }
         let mask = &mut self.mask[row * table.padded..][..table.nodes];
         for (mask, allowed) in mask.iter_mut().zip(&self.allowed) {

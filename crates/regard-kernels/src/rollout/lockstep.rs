@@ -60,7 +60,7 @@ impl State for Row<'_> {
         out.copy_from_slice(self.scalars);
     }
 
-    fn dynamic(&self, out: &mut [f32]) {
+    fn dynamic(&self, _: &[bool], out: &mut [f32]) {
         out.copy_from_slice(self.dynamic);
     }
 

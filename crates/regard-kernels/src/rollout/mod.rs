@@ -40,8 +40,8 @@ pub trait State: Send {
     /// weights for.
     fn scalars(&self, out: &mut [f32]);
     /// Writes the dynamic feature of every node (remaining demand, …), for decoders with weights for it:
-    /// keys and values of node `j` change by `out[j]` times these weights.
-    fn dynamic(&self, _out: &mut [f32]) {}
+    /// keys and values of node `j` change by `out[j]` times these weights. `allowed` is what [`Self::allowed`] says.
+    fn dynamic(&self, _allowed: &[bool], _out: &mut [f32]) {}
     /// Why `node` may not be chosen now; asked only of nodes that [`Self::allowed`] bars.
     fn reason(&self, _node: usize) -> &'static str {
         "visited"

@@ -48,7 +48,7 @@ impl Scratch {
         state.allowed(&mut self.allowed);
         state.scalars(&mut self.scalars);
         if !self.dynamic.is_empty() {
-            state.dynamic(&mut self.dynamic[..self.allowed.len()]);
+            state.dynamic(&self.allowed, &mut self.dynamic[..self.allowed.len()]);
         }
         self.allowed_nodes.clear();
         for (node, (&allowed, mask)) in self.allowed.iter().zip(&mut self.mask).enumerate() {

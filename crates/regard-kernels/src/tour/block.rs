@@ -167,7 +167,7 @@ impl Block<'_> {
                 row.copy_from_slice(&mean[b * d..][..d]);
             }
             for k in 0..if heads_of_tours > 0 { per } else { 0 } {
-                let slot = if self.ordered() { 0 } else { tours.order[((begin + b) * per + k) * n] as usize };
+                let slot = if self.ordered() { 0 } else { tours.order[((begin + b) * per + k) * tours.steps] as usize };
                 add_assign(simd, &firsts[(b * per + k) * d..][..d], &mut x[(b * n + slot) * d..][..d]);
             }
         }
@@ -198,7 +198,7 @@ impl Block<'_> {
             x.copy_from_slice(own);
         }
         for (i, row) in firsts.chunks_exact_mut(d).enumerate() {
-            let node = tours.order[(begin * per + i) * n] as usize;
+            let node = tours.order[(begin * per + i) * tours.steps] as usize;
             row.copy_from_slice(&own[(i / per * n + node) * d..][..d]);
         }
         for (own, mean) in own.chunks_exact(n * d).zip(mean.chunks_exact_mut(d)) {

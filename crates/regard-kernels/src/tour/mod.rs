@@ -47,8 +47,8 @@ pub enum StepInputs<'a> {
     /// Every node is visited once and there are as many steps as nodes: the unvisited nodes are
     /// allowed. The context is the first and the last node, and a placeholder before the first step.
     Unvisited,
-    /// Masks and contexts are recorded for every step. The context is the last node (the depot, node 0,
-    /// before the first step) and the decoder's scalars.
+    /// Masks and contexts are recorded for every step. The context is the first node if the decoder uses it, the last
+    /// node and the decoder's scalars; before the first step it is the placeholder, without one the depot, node 0.
     Recorded {
         /// Number of steps of each tour, `[batch, trajectories]`.
         lengths: &'a [u32],
@@ -133,7 +133,7 @@ fn pass(
     check(decoder, tours, embeddings);
     let mut values = vec![0.0; tours.batch * tours.trajectories];
     let mut gradient = vec![0.0; if coefficient.is_some() { embeddings.len() } else { 0 }];
-    if values.is_empty() || nodes == 0 {
+    if values.is_empty() || nodes == 0 || tours.steps == 0 {
         return (values, coefficient.map(|_| (gradient, WeightGradients::zeros(decoder))));
     }
     let folded = FoldedWeights::new(decoder);
@@ -161,7 +161,6 @@ fn check(decoder: &Decoder<'_>, tours: &Tours<'_>, embeddings: &[f32]) {
     assert_eq!(embeddings.len(), tours.batch * nodes * width, "embeddings are [batch, nodes, width]");
     assert_eq!(tours.order.len(), count * steps, "tours are [batch, trajectories, steps]");
     if let StepInputs::Recorded { lengths, allowed, scalars, dynamic } = tours.inputs {
-        assert!(!decoder.uses_first, "the context is the last node and scalars");
         assert_eq!(lengths.len(), count, "one length for each tour");
         assert_eq!(allowed.len(), count * steps * words(nodes), "one bit for each node and step");
         assert_eq!(scalars.len(), count * steps * decoder.scalars, "the decoder's scalars at every step");

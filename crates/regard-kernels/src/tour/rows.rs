@@ -320,7 +320,11 @@ impl Rows<'_> {
             let features = &dynamic[at * self.table.nodes..][..self.table.nodes];
             scratch.features[position_row * padded..][..self.table.nodes].copy_from_slice(features);
         }
-        let last = Some(if step > 0 { place(1) } else { 0 });
+        let last = match step {
+            0 if self.table.folded.first.is_some() => None,
+            0 => Some(0),
+            _ => Some(place(1)),
+        };
         Some(Step { trajectory, step, position_row, now: 0.0, chosen: place(0), last })
     }
 

@@ -246,7 +246,7 @@ impl Record {
         if dynamic {
             let at = self.dynamic.len();
             self.dynamic.resize(at + allowed.len(), 0.0);
-            state.dynamic(&mut self.dynamic[at..]);
+            state.dynamic(allowed, &mut self.dynamic[at..]);
         }
     }
 }

@@ -7,7 +7,7 @@ use regard_routing::{Instance, Problem, ProblemVisitor, SolverInstance, State};
 
 use super::decode::{check_probabilities, features};
 use super::environment::{ProblemEnvironment, Walk};
-use super::model::AttentionModel;
+use super::model::{AttentionModel, Distances, WithDistances};
 use super::solve::{SolveOptions, solve};
 use crate::explain::{Labels, Layout, Trace, check_size};
 use crate::{Error, Result};
@@ -52,13 +52,17 @@ fn explain<I: SolverInstance>(model: &AttentionModel, name: &str, instance: &I) 
     let environment = ProblemEnvironment::<I::Problem>::default();
     let features = features(&environment, std::slice::from_ref(&problem), &device)?;
     let encode = || model.encode(features.clone());
-    let construct = |embeddings, starts| model.rollout().construct(embeddings, vec![starts], NodeSelection::Greedy);
+    let distances = model.distances.then(|| Distances::of(&problem.features(), problem.nodes()));
+    let construct = |embeddings, starts: Vec<_>| {
+        let starts = starts.into_iter().map(|start| WithDistances::new(start, distances.clone())).collect();
+        model.rollout().construct(embeddings, vec![starts], NodeSelection::Greedy)
+    };
     let (outcomes, mut recording) = record(|| construct(encode(), vec![problem.start()]));
     regard_data::cancel::check();
     let walks: Vec<Walk> = outcomes
         .iter()
         .flatten()
-        .map(|found| Walk { nodes: I::Problem::solution(&found.state), log_probability: found.log_probability })
+        .map(|found| Walk { nodes: I::Problem::solution(&found.state.state), log_probability: found.log_probability })
         .collect();
     check_probabilities(std::slice::from_ref(&walks), |_| 0)?;
     let tour = walks.into_iter().next().map_or_else(Vec::new, |walk| walk.nodes);
@@ -66,7 +70,8 @@ fn explain<I: SolverInstance>(model: &AttentionModel, name: &str, instance: &I) 
     let mut decisions = decisions::<I::Problem>(&problem, &tour, &recording.steps);
     let starts = decisions.iter_mut().flat_map(|decision| std::mem::take(&mut decision.starts)).collect();
     let completed = construct(encode(), starts);
-    let mut costs = completed.iter().flatten().map(|found| instance.cost(&I::Problem::solution(&found.state)) - own);
+    let mut costs =
+        completed.iter().flatten().map(|found| instance.cost(&I::Problem::solution(&found.state.state)) - own);
     let mut labels = Labels::from([("node", sites.ids().to_vec())]);
     for decision in decisions.into_iter().rev() {
         let after = decision.after;

@@ -35,6 +35,8 @@ pub struct LawOptions {
     pub seed: u64,
     /// If true, some steps of training are checked too.
     pub learn: bool,
+    /// If true, the networks see distances (`model.distances`).
+    pub distances: bool,
 }
 
 /// Differences of costs and log-probabilities that are rounding.
@@ -79,6 +81,7 @@ impl<E: Environment> Laws<'_, E> {
             ("model.heads", "2".to_owned()),
             ("model.layers", "2".to_owned()),
             ("model.feedforward_width", "32".to_owned()),
+            ("model.distances", self.options.distances.to_string()),
             ("train.seed", (self.options.seed % (1 << 62)).to_string()),
         ];
         let sets: Vec<String> = sets.iter().map(|(key, value)| format!("{key}={value}")).collect();
@@ -87,7 +90,16 @@ impl<E: Environment> Laws<'_, E> {
 
     fn model(&self) -> Result<AttentionModel> {
         let config: AttentionModelConfig = self.experiment()?.model;
-        fresh(self.options.seed, &Device::flex(), |device| AttentionModel::new(&config, device))
+        let model = fresh(self.options.seed, &Device::flex(), |device| AttentionModel::new(&config, device))?;
+        if !config.distances {
+            return Ok(model);
+        }
+        // Weights of distances begin as zeros, with which no law could be broken.
+        let mut weights = model.to_weights();
+        for array in weights.get_mut("project_node_step.weight") {
+            array.data.iter_mut().enumerate().for_each(|(at, weight)| *weight = (at as f32).sin());
+        }
+        AttentionModel::from_weights(&config, &weights, &Device::flex())
     }
 
     fn instances(&self) -> Result<Vec<E::Instance>> {

@@ -242,7 +242,7 @@ impl State for SdvrpState {
         out[0] = self.demands.left(self.used);
     }
 
-    fn dynamic(&self, out: &mut [f32]) {
+    fn dynamic(&self, _: &[bool], out: &mut [f32]) {
         for (out, demand) in out.iter_mut().zip(&self.remaining) {
             *out = (demand / self.demands.capacity) as f32;
         }

@@ -151,6 +151,15 @@ impl<B: BatchProblem> BatchEnvironment<B> {
         Ok(Arc::new(self.0.select(&first.batch, &places)?))
     }
 
+    /// Refuses a decoder that sees distances: what the coordinates of a batch are, its own code alone knows.
+    fn without_distances(&self, rollout: &Rollout<'_>) -> Result<()> {
+        if !rollout.distances {
+            return Ok(());
+        }
+        let reason = "its policy cannot see distances; use a network with `distances` false".into();
+        Err(Error::Unsupported { what: self.0.spec().name.to_owned(), reason })
+    }
+
     /// Instances that are stepped together: the begin and the end of each block.
     fn blocks(&self, instances: usize, nodes: usize, trajectories: usize) -> Vec<(usize, usize)> {
         let most = (TOGETHER / (nodes * trajectories).max(1)).min(TABLES / nodes.max(1)).max(1);
@@ -508,6 +517,7 @@ impl<B: BatchProblem> Environment for BatchEnvironment<B> {
         instances: &[Self::Instance],
         options: RolloutOptions,
     ) -> Result<Rollouts> {
+        self.without_distances(rollout)?;
         let [batch, nodes, _] = embeddings.dims();
         let count = options.start.trajectories();
         if self.spec().every_node_once {
@@ -534,6 +544,7 @@ impl<B: BatchProblem> Environment for BatchEnvironment<B> {
         instances: &[Self::Instance],
         width: usize,
     ) -> Result<Vec<Vec<Walk>>> {
+        self.without_distances(rollout)?;
         let [batch, nodes, _] = embeddings.dims();
         if self.spec().every_node_once {
             let starts = (0..batch).map(|_| VisitOnce::new(nodes)).collect();

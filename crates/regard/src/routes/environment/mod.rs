@@ -142,11 +142,17 @@ pub trait Environment: Clone + Send + Sync + 'static {
         Ok(solutions)
     }
     /// Masks and contexts of the steps of solutions `[instances][solutions]`, as many of each instance, as if they had
-    /// been sampled; the first `forced` steps of each are prescribed.
+    /// been sampled by `rollout`; the first `forced` steps of each are prescribed.
     ///
     /// # Errors
     /// [`Error::Unsupported`] where a finished solution cannot be constructed once more.
-    fn tours(&self, _instances: &[Self::Instance], _solutions: &[Vec<&[usize]>], _forced: usize) -> Result<Tours> {
+    fn tours(
+        &self,
+        _rollout: &Rollout<'_>,
+        _instances: &[Self::Instance],
+        _solutions: &[Vec<&[usize]>],
+        _forced: usize,
+    ) -> Result<Tours> {
         let reason = "its rules construct no solution that is given".to_owned();
         Err(Error::Unsupported { what: self.spec().name.to_owned(), reason })
     }

@@ -11,6 +11,7 @@ use regard_routing::{LocalSearchOptions, Problem, ProblemSpec};
 
 use super::{Environment, RolloutOptions, Rollouts, Start, Walk};
 use crate::Result;
+use crate::routes::model::{Distances, WithDistances};
 
 /// The environment of problem `P`: an instance is a `P`.
 #[derive(Debug)]
@@ -38,9 +39,20 @@ impl<P> ProblemEnvironment<P> {
     }
 }
 
-fn starts<P: Problem>(problems: &[P], start: Start) -> Vec<Vec<P::State>> {
+/// Distances of the nodes of a problem, for a decoder that sees them.
+fn distances<P: Problem>(rollout: &Rollout<'_>, problem: &P) -> Option<Distances> {
+    rollout.distances.then(|| Distances::of(&problem.features(), problem.nodes()))
+}
+
+/// The empty solution of a problem.
+fn empty<P: Problem>(rollout: &Rollout<'_>, problem: &P) -> WithDistances<P::State> {
+    WithDistances::new(problem.start(), distances(rollout, problem))
+}
+
+fn starts<P: Problem>(rollout: &Rollout<'_>, problems: &[P], start: Start) -> Vec<Vec<WithDistances<P::State>>> {
     let count = start.trajectories();
-    let mut starts: Vec<Vec<P::State>> = problems.iter().map(|problem| vec![problem.start(); count]).collect();
+    let mut starts: Vec<Vec<WithDistances<P::State>>> =
+        problems.par_iter().map(|problem| vec![empty(rollout, problem); count]).collect();
     if let Start::Spread(_) = start {
         for (problem, states) in problems.iter().zip(&mut starts) {
             let mut open = vec![false; problem.nodes()];
@@ -59,9 +71,9 @@ pub(super) fn spread(open: &[bool], depot: bool) -> Vec<usize> {
     if nodes.is_empty() { vec![0] } else { nodes }
 }
 
-fn walks<P: Problem>(outcomes: Vec<Vec<Outcome<P::State>>>) -> Vec<Vec<Walk>> {
-    let walk = |outcome: Outcome<P::State>| Walk {
-        nodes: P::solution(&outcome.state),
+fn walks<P: Problem>(outcomes: Vec<Vec<Outcome<WithDistances<P::State>>>>) -> Vec<Vec<Walk>> {
+    let walk = |outcome: Outcome<WithDistances<P::State>>| Walk {
+        nodes: P::solution(&outcome.state.state),
         log_probability: outcome.log_probability,
     };
     outcomes.into_par_iter().map(|outcomes| outcomes.into_iter().map(walk).collect()).collect()
@@ -73,16 +85,17 @@ fn numbers(nodes: &[usize]) -> Vec<u32> {
 
 /// Masks and contexts of solutions `[instances][trajectories]`.
 fn recorded<P: Problem>(
+    rollout: &Rollout<'_>,
     instances: &[P],
     solutions: Vec<Vec<Vec<u32>>>,
     [nodes, trajectories, forced]: [usize; 3],
 ) -> Tours {
-    if P::EVERY_NODE_ONCE {
+    if P::EVERY_NODE_ONCE && !rollout.distances {
         let shape = [instances.len(), trajectories, nodes];
         return Tours::new(shape, solutions.into_iter().flatten().flatten().collect(), forced);
     }
-    let starts: Vec<P::State> = instances.iter().map(P::start).collect();
-    Tours::replay(&starts, &solutions, [nodes, P::SCALARS, forced], P::DYNAMIC)
+    let starts: Vec<_> = instances.par_iter().map(|instance| empty(rollout, instance)).collect();
+    Tours::replay(&starts, &solutions, [nodes, P::SCALARS, forced], P::DYNAMIC || rollout.distances)
 }
 
 /// A solution as the steps of the policy; `None` where its rules forbid one of them. A step back to the depot at the
@@ -141,11 +154,11 @@ impl<P: Problem> Environment for ProblemEnvironment<P> {
     ) -> Result<Rollouts> {
         let nodes = embeddings.dims()[1];
         let RolloutOptions { start, selection, record } = options;
-        let walks = walks::<P>(rollout.construct(embeddings, starts(instances, start), selection));
+        let walks = walks::<P>(rollout.construct(embeddings, starts(rollout, instances, start), selection));
         let finite = walks.iter().flatten().all(|walk| walk.log_probability.is_finite());
         let tours = record.filter(|_| finite).map(|forced| {
             let nodes_of = |walks: &Vec<Walk>| walks.iter().map(|walk| numbers(&walk.nodes)).collect();
-            recorded(instances, walks.iter().map(nodes_of).collect(), [nodes, start.trajectories(), forced])
+            recorded(rollout, instances, walks.iter().map(nodes_of).collect(), [nodes, start.trajectories(), forced])
         });
         Ok(Rollouts { walks, tours })
     }
@@ -157,7 +170,11 @@ impl<P: Problem> Environment for ProblemEnvironment<P> {
         instances: &[P],
         width: usize,
     ) -> Result<Vec<Vec<Walk>>> {
-        Ok(walks::<P>(rollout.beam(embeddings, instances.iter().map(P::start).collect(), width)))
+        Ok(walks::<P>(rollout.beam(
+            embeddings,
+            instances.iter().map(|instance| empty(rollout, instance)).collect(),
+            width,
+        )))
     }
 
     fn costs(&self, instances: &[P], solutions: &[Vec<&[usize]>]) -> Result<Vec<Vec<f64>>> {
@@ -172,11 +189,17 @@ impl<P: Problem> Environment for ProblemEnvironment<P> {
         instances.par_iter().zip(solutions).map(of).collect()
     }
 
-    fn tours(&self, instances: &[P], solutions: &[Vec<&[usize]>], forced: usize) -> Result<Tours> {
+    fn tours(
+        &self,
+        rollout: &Rollout<'_>,
+        instances: &[P],
+        solutions: &[Vec<&[usize]>],
+        forced: usize,
+    ) -> Result<Tours> {
         let nodes = instances.first().map_or(0, P::nodes);
         let trajectories = solutions.first().map_or(0, Vec::len);
         let solutions = solutions.iter().map(|solutions| solutions.iter().map(|nodes| numbers(nodes)).collect());
-        Ok(recorded(instances, solutions.collect(), [nodes, trajectories, forced]))
+        Ok(recorded(rollout, instances, solutions.collect(), [nodes, trajectories, forced]))
     }
 
     fn subset(&self, instance: &P, nodes: &[usize]) -> Option<P> {

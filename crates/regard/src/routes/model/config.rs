@@ -81,6 +81,10 @@ pub struct AttentionModelConfig {
     /// Clipping constant C of the pointer scores, `C * tanh(score)`.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub tanh_clipping: f32,
+    /// If true, the decoder also sees how near each node is to the last one, in comparison with the nearest open node. Not
+    /// for `sdvrp`.
+    #[serde(default)]
+    pub distances: bool,
 }
 
 impl AttentionModelConfig {
@@ -97,6 +101,7 @@ impl AttentionModelConfig {
             feedforward_width: 512,
             norm: Norm::Batch,
             tanh_clipping: 10.0,
+            distances: false,
         }
     }
 
@@ -184,6 +189,10 @@ impl AttentionModelConfig {
                 format!("is {}; expected a number above 0", self.tanh_clipping),
             ));
         }
+        if self.distances && self.problem_spec().dynamic {
+            let reason = format!("is true, but the nodes of `{}` have another number of their own", self.problem);
+            return Err(Error::config("distances", reason));
+        }
         Ok(())
     }
 
@@ -231,6 +240,7 @@ impl NetworkConfig for AttentionModelConfig {
             ("feed-forward width", self.feedforward_width.to_string()),
             ("normalisation", self.norm.name().into()),
             ("tanh clipping", self.tanh_clipping.to_string()),
+            ("distances in the decoder", if self.distances { "yes" } else { "no" }.to_owned()),
         ];
         CardText {
             what: format!(

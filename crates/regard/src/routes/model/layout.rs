@@ -23,7 +23,7 @@ pub(super) fn of(config: &AttentionModelConfig) -> Vec<ParamSpec> {
         add("init_embed_depot.weight".into(), &[width, 2]);
         add("init_embed_depot.bias".into(), &[width]);
     }
-    if problem.dynamic {
+    if problem.dynamic || config.distances {
         add("project_node_step.weight".into(), &[3 * width, 1]);
     }
     add("init_embed.weight".into(), &[width, problem.features]);

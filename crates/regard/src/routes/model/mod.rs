@@ -27,6 +27,7 @@ use crate::{Error, Result};
 pub(crate) use config::unknown_preset;
 pub use config::{AttentionModelConfig, KIND, Norm, PRESETS, PROBLEMS};
 pub use construct::Constructed;
+pub(crate) use construct::{Distances, WithDistances};
 
 /// The folder of an Attention Model.
 pub type ModelDir = NetworkDir<AttentionModelConfig>;
@@ -70,6 +71,8 @@ pub struct AttentionModel {
     pub decoder: PointerDecoder,
     /// Numbers of the context beside embeddings.
     pub scalars: usize,
+    /// If true, the decoder sees how near each node is to the last one.
+    pub distances: bool,
 }
 
 impl AttentionModel {
@@ -226,9 +229,9 @@ impl AttentionModel {
     fn first_context(&self) -> Result<Tensor<1>> {
         let unsupported = || Error::Unsupported {
             what: "log-probabilities of permutations".to_owned(),
-            reason: "the model is for a problem that does not visit every node once".to_owned(),
+            reason: "the model is for a problem that does not visit every node once, or sees distances".to_owned(),
         };
-        self.placeholder.as_ref().map(Param::val).ok_or_else(unsupported)
+        self.placeholder.as_ref().filter(|_| !self.distances).map(Param::val).ok_or_else(unsupported)
     }
 
     fn lazy(config: &AttentionModelConfig, placeholder: Tensor<1>, device: &Device) -> Self {
@@ -237,13 +240,20 @@ impl AttentionModel {
             EncoderLayerConfig::new(width, config.heads, config.feedforward_width).with_norm(norm_kind(config.norm));
         let context = problem.context_nodes() * width + problem.scalars;
         let decoder = PointerDecoderConfig::new(width, config.heads, context);
+        let decoder = decoder.with_clip(config.tanh_clipping).with_dynamic(problem.dynamic || config.distances);
+        let mut decoder = decoder.init(device);
+        if let (true, Some(dynamic)) = (config.distances, &mut decoder.dynamic) {
+            // It begins as the network without distances, so that the weights of one can be a beginning, too.
+            dynamic.weight = Param::from_tensor(Tensor::zeros([1, 3 * width], device));
+        }
         Self {
             embedding: LinearConfig::new(problem.features, width).init(device),
             depot: problem.depot.then(|| LinearConfig::new(COORDINATES, width).init(device)),
             placeholder: problem.every_node_once.then(|| Param::from_tensor(placeholder)),
             encoder: EncoderConfig::new(config.layers, layer).init(device),
-            decoder: decoder.with_clip(config.tanh_clipping).with_dynamic(problem.dynamic).init(device),
+            decoder,
             scalars: problem.scalars,
+            distances: config.distances,
         }
     }
 }

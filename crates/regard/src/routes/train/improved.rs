@@ -87,6 +87,8 @@ pub(super) fn advantages(improved: &Improved, baseline: impl Iterator<Item = f64
 mod tests {
     use super::*;
     use crate::routes::environment::ProblemEnvironment;
+    use crate::routes::model::{AttentionModel, AttentionModelConfig};
+    use burn::tensor::Device;
     use rand::{RngExt, SeedableRng};
     use rand_pcg::Pcg64Mcg;
     use regard_nn::State;
@@ -168,7 +170,10 @@ mod tests {
                 // Every step of an improved tour is one that the policy may take.
                 let found: Vec<Vec<&[usize]>> =
                     found.iter().map(|tours| tours.iter().map(Vec::as_slice).collect()).collect();
-                assert_eq!(environment.tours(&instances, &found, 0).unwrap().shape()[..2], [6, 3], "{name}");
+                let config = AttentionModelConfig { problem: name.into(), ..AttentionModelConfig::regard_cvrp() };
+                let model = AttentionModel::new(&config, &Device::flex()).unwrap();
+                let tours = environment.tours(&model.rollout(), &instances, &found, 0).unwrap();
+                assert_eq!(tours.shape()[..2], [6, 3], "{name}");
             }
         }
     }

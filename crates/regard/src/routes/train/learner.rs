@@ -18,7 +18,7 @@ use crate::routes::decode::features;
 use crate::routes::environment::{Environment, ProblemEnvironment};
 use crate::routes::experiment::{BaselineKind, Loss, RouteExperiment};
 use crate::routes::model::{AttentionModel, AttentionModelConfig, ModelDir};
-use crate::store::{Weights, layout};
+use crate::store::{Array, Weights, layout};
 use crate::train::{
     Checkpoint, Optimizer, Pace, Ranks, ShardSums, Shards, Stream, Trainee, collect, derived, fresh, isolated,
     linear_warmup, numbered, restore,
@@ -521,12 +521,18 @@ impl<E: Environment> PolicyLearner<E> {
 }
 
 /// The weights of the model in `folder`, which must have the sizes of `config`; its problem may be another
-/// one that a network sees in the same numbers, as PCTSP and SPCTSP.
+/// one that a network sees in the same numbers, as PCTSP and SPCTSP, and it may be one without distances.
 fn inherited(folder: &str, config: &AttentionModelConfig) -> Result<Weights> {
     let found = ModelDir::open(folder)?;
-    let AttentionModelConfig { preset, problem, .. } = config.clone();
-    let same = AttentionModelConfig { preset, problem, ..found.config().clone() };
-    let weights = found.weights()?;
+    let AttentionModelConfig { preset, problem, distances, .. } = config.clone();
+    let mut same = AttentionModelConfig { preset, problem, ..found.config().clone() };
+    let mut weights = found.weights()?;
+    if distances && !same.distances {
+        // Without distances the decoder is the one whose weights of distances are zeros.
+        same.distances = true;
+        let zeros = Array { shape: vec![3 * config.width, 1], data: vec![0.0; 3 * config.width] };
+        weights.insert("project_node_step.weight".into(), zeros);
+    }
     if same != *config || layout::check(config, &weights).is_err() {
         let reason = "does not have the sizes of `[model]` and `task.problem`";
         return Err(Error::config("train.init_from", format!("`{folder}` {reason}")));

@@ -118,13 +118,13 @@ fn with_improved<E: Environment>(
     let mut log_likelihoods = vec![];
     if options.likelihoods {
         // Weights of the preference loss depend on them, so they have to be known before the pass that learns.
-        let tours = environment.tours(instances, &found, forced)?;
+        let tours = environment.tours(&policy.rollout(), instances, &found, forced)?;
         let policy = policy.rollout().policy_loss(embeddings, &tours, vec![0.0; costs.len()]);
         log_likelihoods = policy.log_likelihood.into_data().iter::<f32>().collect();
     }
     all.iter_mut().zip(&found).for_each(|(tours, found)| tours.extend(found));
     let improved = Improved { count: options.improved, costs, log_likelihoods };
-    Ok((environment.tours(instances, &all, forced)?, improved))
+    Ok((environment.tours(&policy.rollout(), instances, &all, forced)?, improved))
 }
 
 /// The greedy tours of `policy`, one an instance, and their costs.
