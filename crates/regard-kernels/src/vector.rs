@@ -97,6 +97,17 @@ pub(crate) fn axpy<S: Simd>(simd: S, a: f32, x: &[f32], y: &mut [f32]) {
     }
 }
 
+/// `Σ x·y`.
+#[inline(always)]
+pub(crate) fn dot<S: Simd>(simd: S, x: &[f32], y: &[f32]) -> f32 {
+    let ((x, x_rest), (y, y_rest)) = (split::<S>(x), split::<S>(y));
+    let mut sum = simd.splat_f32s(0.0);
+    for (x, y) in x.iter().zip(y) {
+        sum = simd.mul_add_f32s(*x, *y, sum);
+    }
+    x_rest.iter().zip(y_rest).fold(simd.reduce_sum_f32s(sum), |sum, (x, y)| x.mul_add(*y, sum))
+}
+
 /// `y += x`.
 #[inline(always)]
 pub(crate) fn add_assign<S: Simd>(simd: S, x: &[f32], y: &mut [f32]) {

@@ -3,16 +3,12 @@
 
 use pulp::{Simd, WithSimd};
 
-use super::{
-    NodeSelection, NodeSelector, Outcome, State,
-    decoder::Table,
-    step::{axpy_tail, dot},
-};
+use super::{NodeSelection, NodeSelector, Outcome, State, decoder::Table};
 use crate::{
     buffer::Workspace,
     gemm::{Lhs, Rhs, Size, Store, gemm},
     pointer,
-    vector::{add_assign, axpy, exponentials, maximum, scale},
+    vector::{add_assign, axpy, dot, exponentials, maximum, scale},
 };
 
 /// Maximum number of trajectories in a group.
@@ -159,7 +155,7 @@ impl Rows {
             for (row, (weights, mask)) in rows.take(count).enumerate() {
                 if let Some(dynamic) = &table.packed.dynamic {
                     let query = &self.query[row * width + h * head..][..head];
-                    let along = dot(query, &dynamic.glimpse_key[h * head..]);
+                    let along = dot(simd, query, &dynamic.glimpse_key[h * head..][..head]);
                     axpy(simd, along, &self.dynamic[row * padded..][..padded], weights);
                 }
                 add_assign(simd, mask, weights);
@@ -174,9 +170,9 @@ impl Rows {
             if let Some(dynamic) = &table.packed.dynamic {
                 for row in 0..count {
                     let weights = &self.weights[row * padded..][..padded];
-                    let sum = dot(weights, &self.dynamic[row * padded..][..padded]);
+                    let sum = dot(simd, weights, &self.dynamic[row * padded..][..padded]);
                     let glimpse = &mut self.glimpse[row * width + h * head..][..head];
-                    axpy_tail(sum, &dynamic.glimpse_value[h * head..], glimpse);
+                    axpy(simd, sum, &dynamic.glimpse_value[h * head..][..head], glimpse);
                 }
             }
         }
@@ -185,7 +181,7 @@ impl Rows {
         gemm(simd, size, Lhs::rows(&self.glimpse, width), keys, &mut self.logits, padded, Store);
         if let Some(dynamic) = &table.packed.dynamic {
             for row in 0..count {
-                let along = dot(&self.glimpse[row * width..][..width], &dynamic.logit_key);
+                let along = dot(simd, &self.glimpse[row * width..][..width], &dynamic.logit_key);
                 let logits = &mut self.logits[row * padded..][..padded];
                 axpy(simd, along, &self.dynamic[row * padded..][..padded], logits);
             }

@@ -4,7 +4,7 @@ use pulp::Simd;
 
 use super::{State, decoder::Table};
 use crate::pointer;
-use crate::vector::{add_assign, axpy, exponentials, maximum, split, split_mut};
+use crate::vector::{add_assign, axpy, dot, exponentials, maximum, split, split_mut};
 
 /// Scratch memory of one trajectory.
 pub(super) struct Scratch {
@@ -73,7 +73,7 @@ pub(super) fn logits<S: Simd, T: State>(simd: S, table: &Table<'_>, state: &T, s
     glimpse(simd, table, scratch);
     products(simd, &scratch.glimpse, table.logit_keys, table.padded, &mut scratch.logits);
     if let Some(dynamic) = &table.packed.dynamic {
-        let along = dot(&scratch.glimpse, &dynamic.logit_key);
+        let along = dot(simd, &scratch.glimpse, &dynamic.logit_key);
         axpy(simd, along, &scratch.dynamic, &mut scratch.logits);
     }
     add_assign(simd, &scratch.mask, &mut scratch.logits);
@@ -91,7 +91,8 @@ fn glimpse<S: Simd>(simd: S, table: &Table<'_>, scratch: &mut Scratch) {
         let query = &scratch.query[h * head..][..head];
         products(simd, query, keys, padded, weights);
         if let Some(dynamic) = &table.packed.dynamic {
-            axpy(simd, dot(query, &dynamic.glimpse_key[h * head..]), &scratch.dynamic, weights);
+            let along = dot(simd, query, &dynamic.glimpse_key[h * head..][..head]);
+            axpy(simd, along, &scratch.dynamic, weights);
         }
         add_assign(simd, &scratch.mask, weights);
         let max = maximum(simd, weights);
@@ -129,21 +130,11 @@ fn glimpse<S: Simd>(simd: S, table: &Table<'_>, scratch: &mut Scratch) {
     }
     if let Some(dynamic) = &table.packed.dynamic {
         for h in 0..heads {
-            let sum = dot(&scratch.weights[h * padded..][..padded], &scratch.dynamic);
+            let sum = dot(simd, &scratch.weights[h * padded..][..padded], &scratch.dynamic);
             let at = h * head..(h + 1) * head;
-            axpy_tail(sum, &dynamic.glimpse_value[at.clone()], &mut scratch.glimpse[at]);
+            axpy(simd, sum, &dynamic.glimpse_value[at.clone()], &mut scratch.glimpse[at]);
         }
     }
-}
-
-/// `Σ a·b` over the shorter of the two, in order.
-pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
-    a.iter().zip(b).fold(0.0, |sum, (a, b)| a.mul_add(*b, sum))
-}
-
-/// `out += factor · row`, for rows that are not a whole number of registers.
-pub(super) fn axpy_tail(factor: f32, row: &[f32], out: &mut [f32]) {
-    out.iter_mut().zip(row).for_each(|(out, x)| *out = factor.mul_add(*x, *out));
 }
 
 /// `R` registers of the glimpse, starting at register `from`: the weighted sum of the values of the

@@ -16,7 +16,7 @@ use crate::{
     buffer::Workspace,
     gemm::{Accumulate, Lhs, Rhs, Size, Store, gemm},
     pointer::logits,
-    vector::{MASKED, add_assign, axpy, exp, exponentials, maximum, scale, split, split_mut},
+    vector::{MASKED, add_assign, axpy, dot, exp, exponentials, maximum, scale, split, split_mut},
 };
 
 /// Tables of one instance.
@@ -398,21 +398,6 @@ impl<'a> DynamicFeature<'a> {
             axpy(simd, dot(simd, weights, features), &x[..direction.len()], direction);
         }
     }
-}
-
-/// `Σ a·b`, for rows that may not be a whole number of registers.
-#[inline(always)]
-fn dot<S: Simd>(simd: S, a: &[f32], b: &[f32]) -> f32 {
-    let ((a, a_rest), (b, b_rest)) = (split::<S>(a), split::<S>(b));
-    let mut sum = simd.splat_f32s(0.0);
-    for (a, b) in a.iter().zip(b) {
-        sum = simd.mul_add_f32s(*a, *b, sum);
-    }
-    let mut sum = simd.reduce_sum_f32s(sum);
-    for (a, b) in a_rest.iter().zip(b_rest) {
-        sum = a.mul_add(*b, sum);
-    }
-    sum
 }
 
 impl Rows<'_> {

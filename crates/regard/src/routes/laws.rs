@@ -96,7 +96,7 @@ impl<E: Environment> Laws<'_, E> {
         }
         // Weights of distances begin as zeros, with which no law could be broken.
         let mut weights = model.to_weights();
-        for array in weights.get_mut("project_node_step.weight") {
+        if let Some(array) = weights.get_mut("project_node_step.weight") {
             array.data.iter_mut().enumerate().for_each(|(at, weight)| *weight = (at as f32).sin());
         }
         AttentionModel::from_weights(&config, &weights, &Device::flex())

@@ -24,7 +24,7 @@ use crate::{
     },
     simd,
     transpose::transpose,
-    vector::{add, add_assign, column_sums, exp, split, split_mut},
+    vector::{add, add_assign, column_sums, dot, exp, split, split_mut},
 };
 
 pub(in crate::set) fn backward(
@@ -257,17 +257,6 @@ impl WithSimd for FinishGroup<'_> {
         }
         sums
     }
-}
-
-/// `Σ x·y`.
-#[inline(always)]
-fn dot<S: Simd>(simd: S, x: &[f32], y: &[f32]) -> f32 {
-    let ((x, x_rest), (y, y_rest)) = (S::as_simd_f32s(x), S::as_simd_f32s(y));
-    let mut sum = simd.splat_f32s(0.0);
-    for (x, y) in x.iter().zip(y) {
-        sum = simd.mul_add_f32s(*x, *y, sum);
-    }
-    x_rest.iter().zip(y_rest).fold(simd.reduce_sum_f32s(sum), |sum, (x, y)| x.mul_add(*y, sum))
 }
 
 /// Data shared by all tasks.
