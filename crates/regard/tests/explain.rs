@@ -487,7 +487,7 @@ fn steps_of_routes_follow_from_each_other() {
         let (model, _) = AttentionModel::load(&folder, &Device::flex()).unwrap();
         let trace = model.explain("a model", &instance).unwrap();
         check(&trace, problem);
-        let steps = (0..).take_while(|step| trace.step(&format!("decode.{step}.probability")).is_some()).count();
+        let steps = decisions(&trace);
         let mut likelihood = 0.0;
         let mut reasons = Vec::new();
         for step in 0..steps {
@@ -524,7 +524,6 @@ fn steps_of_routes_follow_from_each_other() {
 /// completed alone, by tensor operations, from the choices in the trace.
 fn regrets_follow_from_the_policy(model: &AttentionModel, instance: &regard::routing::Instance, trace: &Trace) {
     use burn::tensor::{Tensor, TensorData};
-    use regard::nn::NodeSelection;
     use regard::nn::ops::with_kernels;
     use regard::routing::{Problem, ProblemVisitor, SolverInstance, State, registry::with_problem};
     struct Check<'a>(&'a AttentionModel, &'a regard::routing::Instance, &'a Trace);
@@ -537,10 +536,8 @@ fn regrets_follow_from_the_policy(model: &AttentionModel, instance: &regard::rou
             let shape = [1, problem.nodes(), <I::Problem as Problem>::FEATURES];
             let completed = |state| {
                 let features = Tensor::from_data(TensorData::new(problem.features(), shape), &Device::flex());
-                let construct =
-                    || model.rollout().construct(model.encode(features), vec![vec![state]], NodeSelection::Greedy);
-                let found = with_kernels(false, construct).remove(0).remove(0);
-                instance.cost(&I::Problem::solution(&found.state))
+                let construct = || model.construct_greedily::<I::Problem>(features, vec![state]);
+                instance.cost(&with_kernels(false, construct).tours[0])
             };
             let own = completed(problem.start());
             let (mut state, mut checked) = (problem.start(), 0);
@@ -590,6 +587,40 @@ fn steps_of_other_norms_follow_from_each_other() {
         let model = AttentionModel::new(&config, &device).unwrap();
         check(&model.explain("a model", &instance("tsp")).unwrap(), norm);
     }
+}
+
+#[test]
+fn steps_of_networks_that_see_distances_follow_from_each_other() {
+    let device = Device::flex();
+    for problem in ["tsp", "cvrp", "op"] {
+        let config = AttentionModelConfig {
+            problem: problem.into(),
+            distances: true,
+            width: 16,
+            heads: 2,
+            feedforward_width: 24,
+            ..AttentionModelConfig::regard_cvrp()
+        };
+        let mut weights = AttentionModel::new(&config, &device).unwrap().to_weights();
+        let distances = weights.get_mut("project_node_step.weight").unwrap();
+        distances.data.iter_mut().enumerate().for_each(|(at, weight)| *weight = (at as f32).sin());
+        let model = AttentionModel::from_weights(&config, &weights, &device).unwrap();
+        let instance = instance(problem);
+        let trace = model.explain("a model", &instance).unwrap();
+        check(&trace, problem);
+        regrets_follow_from_the_policy(&model, &instance, &trace);
+        // The second step of a tour is the first that compares distances: a few nodes have one.
+        let seen = values(&trace, "decode.1.dynamic");
+        assert!(seen.iter().all(|value| *value <= 0.0) && seen.iter().any(|value| *value < 0.0), "{problem}: {seen:?}");
+        let likelihood = values(&trace, &format!("decode.{}.log_likelihood", decisions(&trace) - 1))[0];
+        let decoded = decoded(&model, &instance);
+        assert!((decoded - likelihood).abs() < 1e-4, "{problem}: {decoded} against {likelihood}");
+    }
+}
+
+/// Number of steps of the policy in a trace.
+fn decisions(trace: &Trace) -> usize {
+    (0..).take_while(|step| trace.step(&format!("decode.{step}.probability")).is_some()).count()
 }
 
 const ROWS: &str = "bag,x\na,3\na,41\na,17\nb,5\n";

@@ -7,7 +7,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use regard::routes::RouteExperiment;
+use regard::routes::decode::DecodeOptions;
+use regard::routes::model::AttentionModel;
 use regard::routes::train::{Learner, Trained, Training, train};
+use regard::routing::Problem;
+use regard::routing::generate::GeneratorConfig;
 use regard::routing::problems::tsp::TspEnv;
 use regard::train::{Ended, Event, Limits};
 use regard::{Device, Error};
@@ -203,6 +207,23 @@ fn a_run_may_begin_with_another_ones_weights() {
     assert!(error.to_string().contains("train.init_from"), "{error}");
     let error = run(&experiment(&[&from, "task.problem=cvrp"]), &folder.path().join("x"), false, None).unwrap_err();
     assert!(error.to_string().contains("task.problem"), "{error}");
+    // A network without distances is the beginning of one with them: it decides alike.
+    let seeing = folder.path().join("seeing");
+    run(&experiment(&[&from, "model.distances=true"]), &seeing, false, Some(0)).unwrap();
+    let tours = [&first, &seeing].map(|folder| {
+        let (model, _) = AttentionModel::load(folder, &Device::flex()).unwrap();
+        let drawn = TspEnv::draw(&GeneratorConfig::default(), 3, 20, 9);
+        let found = model.decode(&drawn, &|_, _| 0.0, &DecodeOptions::default()).unwrap();
+        found.iter().map(|found| found.tour.clone()).collect::<Vec<_>>()
+    });
+    assert_eq!(tours[0], tours[1]);
+    let weights = |folder: &Path| AttentionModel::load(folder, &Device::flex()).unwrap().0.to_weights();
+    assert!(weights(&seeing)["project_node_step.weight"].data.iter().all(|weight| *weight == 0.0));
+    run(&experiment(&[&from, "model.distances=true"]), &seeing, true, Some(3)).unwrap();
+    assert!(weights(&seeing)["project_node_step.weight"].data.iter().all(|weight| *weight != 0.0));
+    let error =
+        run(&experiment(&[&format!("train.init_from={}", seeing.display())]), &folder.path().join("x"), false, None);
+    assert!(error.unwrap_err().to_string().contains("train.init_from"), "a network with distances is no other");
     // Prizes that show on arrival are seen as those that are known.
     let known = folder.path().join("known");
     run(&experiment(&["task.problem=pctsp"]), &known, false, Some(3)).unwrap();
