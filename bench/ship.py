@@ -3,13 +3,15 @@
 
     python bench/ship.py runs/cvrp20 regard-cvrp --text "Trained on ..."
 
-The card, the manifest and the metrics are copied too, checkpoints are not.
+The card, the manifest and the metrics are copied too, checkpoints are not. Weights of routing policies are stored in half
+precision. `--half FOLDER` does that to a model that is there already.
 """
 
 import argparse
 import json
 import re
 import shutil
+import struct
 from pathlib import Path
 
 MODELS = Path(__file__).resolve().parent.parent / "models"
@@ -18,21 +20,48 @@ KEPT = ("config.json", "model.safetensors", "metrics.jsonl")
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("run", type=Path)
-    parser.add_argument("name")
-    parser.add_argument("--text", required=True, help="what it predicts, its training data and its accuracy")
+    parser.add_argument("run", type=Path, nargs="?")
+    parser.add_argument("name", nargs="?")
+    parser.add_argument("--text", help="what it predicts, its training data and its accuracy")
+    parser.add_argument("--half", type=Path, metavar="FOLDER", help="store the weights of this model in half precision")
     options = parser.parse_args()
+    if options.half:
+        return halve(options.half / "model.safetensors")
+    if not (options.run and options.name and options.text):
+        parser.error("a run, a name and --text are needed")
     folder = MODELS / options.name
     folder.mkdir(parents=True, exist_ok=True)
     for name in KEPT:
         if (options.run / name).is_file():
             shutil.copyfile(options.run / name, folder / name)
+    if json.loads((folder / "config.json").read_text())["kind"] == "attention-model":
+        halve(folder / "model.safetensors")
     manifest = json.loads((options.run / "manifest.json").read_text())
     whole = {"created": manifest.pop("created", None), "command": manifest.pop("command", None), "description": options.text}
     (folder / "manifest.json").write_text(bare(json.dumps({**whole, **manifest}, indent=2, ensure_ascii=False)))
     card = bare((options.run / "README.md").read_text())
     (folder / "README.md").write_text(described(card, options.run.name, options.name, options.text))
     print(f"written {folder}")
+
+
+def halve(path):
+    """Stores the weights of a safetensors file in half precision: the nearest of its numbers."""
+    data = path.read_bytes()
+    length = int.from_bytes(data[:8], "little")
+    header, values, halves = json.loads(data[8 : 8 + length]), data[8 + length :], bytearray()
+    for tensor in sorted((entry for name, entry in header.items() if name != "__metadata__"), key=lambda one: one["data_offsets"]):
+        begin, end = tensor["data_offsets"]
+        at = len(halves)
+        if tensor["dtype"] == "F32":
+            count = (end - begin) // 4
+            halves += struct.pack(f"<{count}e", *struct.unpack(f"<{count}f", values[begin:end]))
+            tensor["dtype"] = "F16"
+        else:
+            halves += values[begin:end]
+        tensor["data_offsets"] = [at, len(halves)]
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    path.write_bytes(len(text).to_bytes(8, "little") + text + halves)
 
 
 def bare(text):
