@@ -598,6 +598,13 @@ def scale(folder):
                 f"{one['columns']} columns) with {one['limit_bytes'] / 2**30:g} GiB of address space (`ulimit -v`), without base learners: one pass over "
                 f"the file in {one['seconds_to_first_step']:,.0f} s on {one['threads']} cores, at most {one['peak_mib']:,.0f} MiB of memory ({measured('file')}).\n"
             )
+        if one := record.get("series"):
+            yield (
+                f"`regard train series/forecast` trained on a file of {one['bytes'] / 2**30:,.1f} GiB ({one['rows']:,} rows, {one['series']:,} series, a row "
+                f"for each value) with {one['limit_bytes'] / 2**30:g} GiB of address space, without base forecasters: the file was read in "
+                f"{one['seconds_to_first_step']:,.0f} s on {one['threads']} cores, and memory took at most {one['peak_mib']:,.0f} MiB, of which the values are "
+                f"{4 * one['rows'] / 2**20:,.0f} MiB ({measured('series')}).\n"
+            )
 
 
 def python_package(folder):

@@ -1,17 +1,20 @@
-"""Measures training on several ranks, predictions for a stream and training from a file that are larger than memory; writes
+"""Measures training on several ranks, predictions for a stream, and training from files that are larger than memory; writes
 results/scale.json.
 
-    python3 bench/scale.py target/release/regard [--rows 100000000] [--steps 40] [--gib 20] [--only ranks|stream|file]
+    python3 bench/scale.py target/release/regard [--rows 100000000] [--steps 40] [--gib 20] [--only ranks|stream|file|series]
 
 Weak scaling: one rank of one thread trains with a batch, two ranks of one thread each train with twice that batch; the
 efficiency is the time of the first by that of the second. Needs `mpirun` and a program built with `--features mpi`. The
 time on 64 machines is calculated from these numbers, see `machines`. The stream is a table of points in sets of a hundred,
 written while it is read; the address space of the program is limited. The file is a table of customers with visits, from
-which a classifier is trained without base learners.
+which a classifier is trained without base learners. The file of series has hourly values of many sensors, a row for each value,
+from which a forecaster is trained without base forecasters.
 """
 
 import argparse
+import datetime
 import json
+import math
 import os
 import random
 import re
@@ -41,6 +44,9 @@ ADDRESSES = 3 << 30
 # The same for training from a file, the columns of its table and the rows of a set.
 ADDRESSES_OF_TRAINING = 2 << 30
 COLUMNS, VISITS = 40, 3
+# Hourly values of a sensor, and bytes of address space for a training from a file of series.
+HOURS = 20_000
+ADDRESSES_OF_SERIES = 6 << 30
 
 
 def trained(program, experiment, ranks, batch, settings, steps, folder):
@@ -138,29 +144,60 @@ def visits(path, size):
     return sets
 
 
+def hours(path, size):
+    """Writes a table of so many bytes with a row for each value; returns the number of its series."""
+    draws, start = random.Random(7), datetime.datetime(2020, 1, 1)
+    stamps = [(start + datetime.timedelta(hours=hour)).strftime("%Y-%m-%d %H:%M:%S") for hour in range(HOURS)]
+    level = lambda hour: 10 * math.sin(2 * math.pi * hour / 24) + draws.gauss(20, 3)
+    # The same values are there many times under other names.
+    blocks = [[f",{stamp},{level(hour):.2f}\n".encode() for hour, stamp in enumerate(stamps)] for _ in range(10)]
+    written = series = 0
+    with open(path, "wb") as out:
+        out.write(b"sensor,time,value\n")
+        while written < size:
+            name = f"s{series}".encode()
+            written += out.write(b"".join(name + row for row in blocks[series % len(blocks)]))
+            series += 1
+    return series
+
+
 def file(program, gib, steps):
-    """Seconds to the first step and of the rest, and peak memory, of a training from a file."""
+    """A classifier of sets, trained from a file."""
+    settings = ["data.group_by=customer", "data.target=left", "task.kind=classification"]
     with tempfile.TemporaryDirectory(dir=ROOT.parent) as folder:
-        folder = Path(folder)
-        path = folder / "visits.csv"
+        path = Path(folder) / "visits.csv"
         sets = visits(path, gib << 30)
-        words = [program, "train", "sets/bags", "--steps", steps, "--no-progress", "--out", folder / "out"]
-        given = [f"data.path={path}", "data.group_by=customer", "data.target=left", "task.kind=classification", "eval.blend=false", "train.log_steps=1"]
-        words += [word for one in given for word in ("--set", one)]
-        limited = ["sh", "-c", f'ulimit -v {ADDRESSES_OF_TRAINING >> 10}; exec "$0" "$@"', *map(str, words)]
-        begun, first = time.monotonic(), None
-        process = subprocess.Popen(limited, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        status, said, peak = Path(f"/proc/{process.pid}/status"), [], 0
-        for line in process.stderr:
-            said.append(line)
-            peak = max([peak, *(int(found) for found in re.findall(r"VmHWM:\s+(\d+)", status.read_text()))])
-            if first is None and line.startswith("epoch"):
-                first = time.monotonic() - begun
-        if process.wait() or first is None:
-            sys.exit("".join(said))
-        seconds = time.monotonic() - begun
-        size = path.stat().st_size
-    row = {"bytes": size, "sets": sets, "columns": COLUMNS, "rows": sets * VISITS, "limit_bytes": ADDRESSES_OF_TRAINING, "peak_mib": peak / 1024}
+        row = {"sets": sets, "columns": COLUMNS, "rows": sets * VISITS}
+        return row | trained_from(path, program, "sets/bags", settings, steps, ADDRESSES_OF_TRAINING)
+
+
+def series(program, gib, steps):
+    """A forecaster, trained from a file."""
+    with tempfile.TemporaryDirectory(dir=ROOT.parent) as folder:
+        path = Path(folder) / "sensors.csv"
+        count = hours(path, gib << 30)
+        row = {"series": count, "rows": count * HOURS}
+        return row | trained_from(path, program, "series/forecast", [], steps, ADDRESSES_OF_SERIES)
+
+
+def trained_from(path, program, experiment, settings, steps, limit):
+    """Seconds to the first step and of the rest, and peak memory, of a training from a file."""
+    words = [program, "train", experiment, "--steps", steps, "--no-progress", "--out", path.parent / "out"]
+    given = [f"data.path={path}", "eval.blend=false", "train.log_steps=1", *settings]
+    words += [word for one in given for word in ("--set", one)]
+    limited = ["sh", "-c", f'ulimit -v {limit >> 10}; exec "$0" "$@"', *map(str, words)]
+    begun, first = time.monotonic(), None
+    process = subprocess.Popen(limited, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    status, said, peak = Path(f"/proc/{process.pid}/status"), [], 0
+    for line in process.stderr:
+        said.append(line)
+        peak = max([peak, *(int(found) for found in re.findall(r"VmHWM:\s+(\d+)", status.read_text()))])
+        if first is None and line.startswith("epoch"):
+            first = time.monotonic() - begun
+    if process.wait() or first is None:
+        sys.exit("".join(said))
+    seconds = time.monotonic() - begun
+    row = {"bytes": path.stat().st_size, "limit_bytes": limit, "peak_mib": peak / 1024}
     return row | {"seconds_to_first_step": first, "seconds": seconds, "steps": steps, "threads": os.cpu_count()}
 
 
@@ -170,14 +207,14 @@ def main():
     parser.add_argument("--rows", type=int, default=100_000_000)
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--gib", type=int, default=20)
-    parser.add_argument("--only", choices=["ranks", "stream", "file"])
+    parser.add_argument("--only", choices=["ranks", "stream", "file", "series"])
     arguments = parser.parse_args()
     program, saved = arguments.program.resolve(), ROOT / "results/scale.json"
     record = json.loads(saved.read_text()) if saved.exists() else {}
     now = {"date": time.strftime("%Y-%m-%d"), "machine": machine.description(), "commit": machine.commit(ROOT)}
     # Parts that are not measured anew keep the date and the machine of their own.
     before = {key: record[key] for key in now if key in record}
-    for part in ("ranks", "stream", "file"):
+    for part in ("ranks", "stream", "file", "series"):
         if part in record:
             record.setdefault("measured", {}).setdefault(part, before)
     record |= {"format": 1, "kind": "scale"} | now
@@ -187,7 +224,9 @@ def main():
         record["stream"] = stream(program, arguments.rows)
     if arguments.only in (None, "file"):
         record["file"] = file(program, arguments.gib, arguments.steps)
-    for part in ("ranks", "stream", "file"):
+    if arguments.only in (None, "series"):
+        record["series"] = series(program, arguments.gib, arguments.steps)
+    for part in ("ranks", "stream", "file", "series"):
         if arguments.only in (None, part):
             record.setdefault("measured", {})[part] = now
     records.save(saved, record)

@@ -21,6 +21,31 @@ fn a_paper_set_gives_mean_error_and_speed() {
 }
 
 #[test]
+fn shipped_policies_cost_what_the_results_say() {
+    let (folder, root) = (folder(), concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    let mut count = 0;
+    for entry in std::fs::read_dir(format!("{root}/results")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if !(name.starts_with("eval-regard-") && name.ends_with("-greedy.json")) {
+            continue;
+        }
+        let saved: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        let (result, set) = (&saved["result"], saved["set"].as_str().unwrap());
+        let of = |field: &str| result[field].as_f64().unwrap();
+        let model = format!("{root}/models/{}", result["model"].as_str().unwrap());
+        let eval = ["eval", "--model", &model, "--paper-set", set, "--decode", "greedy", "--limit", "500", "--json"];
+        let found = regard(folder.path(), &eval).done().json()["mean_cost"].as_f64().unwrap();
+        // The first instances of the set stand for all of it, as far as chance lets them.
+        let error = of("std_error") * (of("instances") / 500.0).sqrt();
+        let off = (found - of("mean_cost")).abs();
+        assert!(off < 4.0 * error, "{name}: {found}, expected {} ± {error}", of("mean_cost"));
+        count += 1;
+    }
+    assert!(count >= 14, "{count} policies");
+}
+
+#[test]
 fn the_size_of_a_batch_changes_nothing() {
     let folder = folder();
     let eval = ["eval", "--model", "model", "--paper-set", "tsp12", "--limit", "10", "--json", "--batch"];

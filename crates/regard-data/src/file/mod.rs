@@ -202,6 +202,11 @@ pub(crate) fn is_read_once(path: &Path) -> bool {
     path == Path::new(STANDARD_INPUT) || path.metadata().is_ok_and(|meta| !meta.is_file() && !meta.is_dir())
 }
 
+/// If true, readers do not find the disk under a path, but a file in memory or nothing.
+pub(crate) fn is_in_memory(path: &Path) -> bool {
+    !matches!(find(path), Found::Disk)
+}
+
 /// Opens a file of the disk, or standard input for `-`.
 pub(crate) fn open_once(path: &Path) -> io::Result<Box<dyn Read>> {
     Ok(if path == Path::new(STANDARD_INPUT) { Box::new(io::stdin()) } else { Box::new(File::open(path)?) })

@@ -40,6 +40,8 @@ pub enum Division<'a> {
     Rows(&'a str),
     /// Rows with the same value in this column are an example.
     Groups(&'a str),
+    /// Any neighbouring rows are a table.
+    Table,
     /// Tables are read whole, and JSON lines part by part: each line is an example.
     Lines,
 }
@@ -93,7 +95,7 @@ impl<'p> Stream<'p> {
     }
 
     /// As [`Self::open`], where regular files of so many bytes at most are one part.
-    fn of_large(path: &'p Path, division: Division<'_>, part: usize, small: u64) -> Result<Self> {
+    pub(crate) fn of_large(path: &'p Path, division: Division<'_>, part: usize, small: u64) -> Result<Self> {
         let source = Self::source(path, division, part, small).map_err(|source| Error::io(path, source))?;
         Ok(Self { path, source, part, rows: 0 })
     }
@@ -133,6 +135,15 @@ impl<'p> Stream<'p> {
     #[must_use]
     pub fn is_divided(&self) -> bool {
         matches!(self.source, Source::Records(_))
+    }
+
+    /// Bytes of the file that were read so far; `None` where the file is no text itself.
+    #[must_use]
+    pub fn bytes(&self) -> Option<u64> {
+        match &self.source {
+            Source::Records(records) if !records.is_csv && !records.is_packed => Some(records.offset),
+            _ => None,
+        }
     }
 
     /// Rows below the header that were read so far.
@@ -214,16 +225,22 @@ impl Head {
             return Some(Self { lines: usize::from(first.is_some()), bytes, separator: None, groups: None });
         }
         let (column, is_grouped) = match division {
-            Division::Rows(column) => (column, false),
-            Division::Groups(column) => (column, true),
+            Division::Rows(column) => (Some(column), false),
+            Division::Groups(column) => (Some(column), true),
+            Division::Table => (None, false),
             Division::Lines => return None,
         };
         let mut rows = Rows::of_text(&text, path, None).ok()?;
         let separator = rows.separator();
-        let column = Header::read(&mut rows).ok()??.find(column)?;
+        let header = Header::read(&mut rows).ok()??;
+        let column = match column {
+            Some(name) => Some(header.find(name)?),
+            None => None,
+        };
         let count = rows.next_line() - 1;
         let bytes = lines().take(count).flatten().copied().collect::<Vec<u8>>();
-        let groups = is_grouped.then(|| Groups { column: column.at, name: column.name, ..Groups::default() });
+        let column = column.filter(|_| is_grouped);
+        let groups = column.map(|column| Groups { column: column.at, name: column.name, ..Groups::default() });
         bytes.ends_with(b"\n").then_some(Self { bytes, lines: count, separator: Some(separator), groups })
     }
 }
@@ -261,6 +278,8 @@ pub(super) struct Records {
     starts: Option<Vec<Start>>,
     /// If true, the file is no text itself.
     is_csv: bool,
+    /// If true, the file is compressed.
+    is_packed: bool,
 }
 
 impl Records {
@@ -272,7 +291,8 @@ impl Records {
         whole_to: usize,
     ) -> io::Result<Opened> {
         let mut source: Box<dyn BufRead> = Box::new(BufReader::with_capacity(1 << 16, source));
-        if source.fill_buf()?.starts_with(GZIP) {
+        let is_packed = source.fill_buf()?.starts_with(GZIP);
+        if is_packed {
             source = Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(source)));
         }
         let mut begin = Vec::new();
@@ -286,6 +306,7 @@ impl Records {
                 offset: head.bytes.len() as u64,
                 starts: None,
                 is_csv: false,
+                is_packed,
                 head,
                 begun: false,
                 pending: vec![],

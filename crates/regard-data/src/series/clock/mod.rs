@@ -154,6 +154,23 @@ impl Clock {
         self.frequency.step(self.first, tick)
     }
 
+    /// The number of steps from the first stamp to that of another clock, which may be before it; `None` where its stamps
+    /// are written otherwise, have another distance, or lie between those of this clock.
+    pub(super) fn steps_to(&self, other: &Self) -> Option<i64> {
+        let is_alike = self.frequency == other.frequency && self.layout == other.layout;
+        is_alike.then(|| self.step_of(other.first)).flatten()
+    }
+
+    /// The same clock with another first stamp, so many steps later, or before it.
+    pub(super) fn moved(self, steps: i64) -> Option<Self> {
+        Some(Self { first: self.frequency.tick(self.first, steps)?, ..self })
+    }
+
+    /// The layout of the stamps.
+    pub(super) fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
     /// The stamps before and after a tick, as texts.
     pub(super) fn around(&self, tick: i64) -> Option<(String, String)> {
         let before = self.frequency.step_before(self.first, tick);

@@ -7,7 +7,7 @@ use super::covariates::Covariates;
 use super::long::{Columns, Constant, Table};
 use super::stamps::Ticks;
 use super::timeline::Placing;
-use super::{Read, ReadOptions, ReadReport};
+use super::{Extent, Read, ReadOptions, ReadReport};
 use crate::series::clock::{DAY, Layout};
 use crate::table::{Column, Header};
 use crate::{Error, Result};
@@ -92,7 +92,7 @@ impl LongColumns {
         let rows = std::mem::take(&mut table.rows);
         let read = placing
             .place_ticks(&date, ticks, rows)
-            .and_then(|timeline| table.finish(&timeline, &header, &columns, options))
+            .and_then(|timeline| table.finish(&timeline, &header, &columns, options, Extent::Whole))
             .map_err(of_rows)?;
         Ok(Read { report: ReadReport { rows: count, date: Some(date), ..read.report }, ..read })
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::covariates::{Covariates, Encoded};
 use super::stamps::{Stamps, is_called_date};
 use super::timeline::{Placing, Timeline, Track};
-use super::{Read, ReadOptions, ReadReport, TableLayout, report_of};
+use super::{Extent, Read, ReadOptions, ReadReport, TableLayout, report_of};
 use crate::error::shown;
 use crate::labels::Labels;
 use crate::series::{Panel, Series};
@@ -124,6 +124,7 @@ pub(super) fn read<'p>(
     header: &Header<'p>,
     options: &ReadOptions,
     beginning: &Beginning,
+    extent: Extent<'_>,
 ) -> Result<Read> {
     if options.columns.is_some() {
         let reason = "is read as a long table, in which columns are not series";
@@ -135,7 +136,7 @@ pub(super) fn read<'p>(
     let columns = Columns::of(header, date.as_ref(), options)?;
     let date_name = date.as_ref().map(|column| column.name.clone());
     let covariates = Covariates::of(&columns.covariates, options, beginning);
-    let stamps = Stamps::of(date, options, beginning);
+    let stamps = Stamps::of(date, options, beginning, extent);
     let (mut table, stamps) = Table::read(&mut rows, header, &columns, (stamps, covariates), options)?;
     let lines = std::mem::take(&mut table.lines);
     let placing = Placing {
@@ -147,7 +148,7 @@ pub(super) fn read<'p>(
         width: 1 + table.covariates.len(),
     };
     let timeline = placing.place(stamps, std::mem::take(&mut table.rows))?;
-    let read = table.finish(&timeline, header, &columns, options)?;
+    let read = table.finish(&timeline, header, &columns, options, extent)?;
     let report = ReadReport { rows: lines.len(), date: date_name, skipped: columns.skipped, ..read.report };
     Ok(Read { report, ..read })
 }
@@ -301,6 +302,7 @@ impl Table {
         header: &Header<'_>,
         columns: &Columns,
         options: &ReadOptions,
+        extent: Extent<'_>,
     ) -> Result<Read> {
         let mut future = 0;
         let (statics, mut notes) = self.static_features(header, options)?;
@@ -309,8 +311,8 @@ impl Table {
         let series = (0..self.names.len()).map(|at| {
             let series = self.series(at, timeline, (&covariates, &statics), options)?;
             future += timeline.series[at].len - series.len();
-            match series.is_empty() || series.missing() == series.len() {
-                true => Err(self.no_value(at, &columns.target)),
+            match extent.is_whole() && (series.is_empty() || series.missing() == series.len()) {
+                true => Err(no_value(&self.path, &self.names[at], &columns.target.name)),
                 false => Ok(series),
             }
         });
@@ -399,11 +401,12 @@ impl Table {
         let (text, line) = &self.statics[place.unwrap_or(0)].0[series];
         feature.of_field(text).map_err(|fault| fault.in_line(&self.path, *line, &column.name))
     }
+}
 
-    fn no_value(&self, at: usize, target: &Column) -> Error {
-        let reason = format!("series `{}` has no value in any row, expected at least one", shown(&self.names[at]));
-        Error::parse(&self.path, 0, reason).in_field(shown(&target.name))
-    }
+/// The error of a series without values.
+pub(super) fn no_value(path: &Path, name: &str, target: &str) -> Error {
+    let reason = format!("series `{}` has no value in any row, expected at least one", shown(name));
+    Error::parse(path, 0, reason).in_field(shown(target))
 }
 
 /// A value for each series, with the line on which it was found first.

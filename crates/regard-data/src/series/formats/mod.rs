@@ -6,6 +6,7 @@ mod covariates;
 pub mod forecasts;
 mod future;
 mod long;
+mod parts;
 mod stamps;
 mod timeline;
 mod wide;
@@ -20,7 +21,7 @@ pub use self::future::read_with_future;
 use self::timeline::Timeline;
 use super::Panel;
 use crate::Result;
-use crate::series::Frequency;
+use crate::series::{Clock, Frequency};
 use crate::table::numbers::Decimal;
 use crate::table::{Header, Rows};
 
@@ -36,12 +37,18 @@ pub struct Read {
 /// Reads series from a file: a table as text, compressed by gzip or not, or Parquet (with the feature of that
 /// name). Its first bytes decide.
 ///
+/// A file above 256 MiB without covariates, static features and labels may have any size: it is read part by part, and only
+/// the values of its series are kept. Its first 16 MiB decide how stamps are written and how far they lie apart.
+///
 /// # Errors
 /// [`Error::Io`](crate::Error::Io) when the file cannot be read, and [`Error::Parse`](crate::Error::Parse) with file, line, column and expectation
 /// when it is malformed.
 pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Read> {
     let path = path.as_ref();
-    table(Rows::open(path, options.delimiter)?, options)
+    match parts::read(path, options)? {
+        Some(read) => Ok(read),
+        None => Ok(table(Rows::open(path, options.delimiter)?, options, Extent::Whole)?.0),
+    }
 }
 
 /// Reads series from the text of a table; `path` names it in errors.
@@ -61,19 +68,38 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Read> {
 /// # Ok::<(), regard_data::Error>(())
 /// ```
 pub fn parse(text: &str, path: &Path, options: &ReadOptions) -> Result<Read> {
-    table(Rows::of_text(text, path, options.delimiter)?, options)
+    Ok(table(Rows::of_text(text, path, options.delimiter)?, options, Extent::Whole)?.0)
 }
 
-fn table(rows: Rows<'_>, options: &ReadOptions) -> Result<Read> {
+/// The rows of a file that a table has.
+#[derive(Clone, Copy)]
+enum Extent<'c> {
+    /// All of them.
+    Whole,
+    /// The first ones.
+    First,
+    /// Some after the first ones, with stamps as this clock writes them.
+    Rest(&'c Clock),
+}
+
+impl Extent<'_> {
+    /// If true, what is not in the table is nowhere.
+    fn is_whole(self) -> bool {
+        matches!(self, Self::Whole)
+    }
+}
+
+/// The series of a table and its layout; `None` for one with a row for each series.
+fn table(rows: Rows<'_>, options: &ReadOptions, extent: Extent<'_>) -> Result<(Read, Option<TableLayout>)> {
     let rows = rows.with_marks(options.decimal)?;
     let (marks, encoding) = (rows.note().map(str::to_owned), rows.encoding());
-    let mut read = of_rows(rows, options)?;
+    let (mut read, layout) = of_rows(rows, options, extent)?;
     read.report.marks = marks;
     read.report.encoding = encoding.get().note().map(str::to_owned);
-    Ok(read)
+    Ok((read, layout))
 }
 
-fn of_rows(mut rows: Rows<'_>, options: &ReadOptions) -> Result<Read> {
+fn of_rows(mut rows: Rows<'_>, options: &ReadOptions, extent: Extent<'_>) -> Result<(Read, Option<TableLayout>)> {
     let beginning = rows.beginning()?;
     let header = Header::of(&mut rows, "a header and rows of values")?;
     header.check_distinct()?;
@@ -82,22 +108,30 @@ fn of_rows(mut rows: Rows<'_>, options: &ReadOptions) -> Result<Read> {
             .error("is a row of values, expected a header that names the columns")
             .with_hint("write a first line with the names of the columns, such as `date,value`"));
     }
-    match options.layout {
-        TableLayout::Long | TableLayout::Tfb => long::read(rows, &header, options, &beginning),
-        TableLayout::Auto if long::looks_like(&header, options) => long::read(rows, &header, options, &beginning),
-        TableLayout::Auto if by_row::looks_like(&header, &beginning) => by_row::read(rows, &header, options),
-        TableLayout::Auto => match long::guessed(&header, &mut rows, options, &beginning)? {
-            None => wide::read(rows, &header, options, &beginning),
-            Some([id, target]) => {
-                let guessed = Some([id.clone(), target.clone()]);
-                let options = ReadOptions { id: Some(id), target: Some(target), columns: None, ..options.clone() };
-                let mut read = long::read(rows, &header, &options, &beginning)?;
-                read.report.guessed = guessed;
-                Ok(read)
-            }
-        },
-        TableLayout::Wide => wide::read(rows, &header, options, &beginning),
-    }
+    let layout = match options.layout {
+        TableLayout::Auto if long::looks_like(&header, options) => TableLayout::Long,
+        TableLayout::Auto if by_row::looks_like(&header, &beginning) => {
+            return Ok((by_row::read(rows, &header, options)?, None));
+        }
+        given => given,
+    };
+    let guessed = match layout {
+        TableLayout::Auto => long::guessed(&header, &mut rows, options, &beginning)?,
+        _ => None,
+    };
+    let (mut read, layout) = match (layout, &guessed) {
+        (TableLayout::Auto, Some([id, target])) => {
+            let (id, target) = (Some(id.clone()), Some(target.clone()));
+            let options = ReadOptions { id, target, columns: None, ..options.clone() };
+            (long::read(rows, &header, &options, &beginning, extent)?, TableLayout::Long)
+        }
+        (TableLayout::Auto | TableLayout::Wide, _) => {
+            (wide::read(rows, &header, options, &beginning, extent)?, TableLayout::Wide)
+        }
+        (long, _) => (long::read(rows, &header, options, &beginning, extent)?, long),
+    };
+    read.report.guessed = guessed;
+    Ok((read, Some(layout)))
 }
 
 /// If true, the first row of a table is no header: its values would be lost.

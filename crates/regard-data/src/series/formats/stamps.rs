@@ -1,9 +1,9 @@
 //! The column of stamps.
 
-use super::ReadOptions;
+use super::{Extent, ReadOptions};
 use crate::Result;
 use crate::error::shown;
-use crate::series::clock::{DAY, First, Layout, Unit};
+use crate::series::clock::{Clock, DAY, First, Layout, Unit};
 use crate::table::values::is_missing;
 use crate::table::{Beginning, Column, Header, Row, Rows};
 
@@ -105,6 +105,8 @@ pub(super) struct Stamps {
     offsets: Vec<i64>,
     /// The last row's offset as it is written.
     suffix: String,
+    /// The offset that all stamps should have, where other parts of the file were read.
+    zone: Option<i64>,
 }
 
 /// Stamps of all rows.
@@ -118,23 +120,28 @@ pub(super) struct Ticks {
 
 impl Stamps {
     /// Stamps in this column; without one, rows are counted.
-    pub(super) fn of(column: Option<Column>, options: &ReadOptions, beginning: &Beginning) -> Self {
+    pub(super) fn of(column: Option<Column>, options: &ReadOptions, beginning: &Beginning, extent: Extent<'_>) -> Self {
         let pattern = options.date_pattern.as_deref().filter(|_| column.is_some());
-        let layout = match (pattern, &column) {
-            (Some(pattern), _) => Some(Layout::of_pattern(pattern)),
-            (None, Some(column)) if holds_excel_days(column, beginning, options) => Some(Layout::Excel),
-            (None, _) => None,
+        let clock = if let Extent::Rest(clock) = extent { Some(clock) } else { None };
+        let known = clock.map(Clock::layout);
+        let layout = match (pattern, known, &column) {
+            (_, Some(layout), _) => Some(layout.clone()),
+            (Some(pattern), ..) => Some(Layout::of_pattern(pattern)),
+            (.., Some(column)) if holds_excel_days(column, beginning, options) => Some(Layout::Excel),
+            _ => None,
         };
-        let days = pattern.is_none() && layout.is_some();
+        let days = pattern.is_none() && known.is_none() && layout.is_some();
         let layouts = layout.map(|layout| (layout, First::Neither, Vec::new()));
-        let example = if days { "44197" } else { pattern.unwrap_or_default() };
+        let stamp = clock.and_then(|clock| clock.stamp(0).ok());
+        let example = stamp.unwrap_or_else(|| if days { "44197" } else { pattern.unwrap_or_default() }.to_owned());
         Self {
             days,
             column,
             layouts: layouts.into_iter().collect(),
-            example: example.to_owned(),
+            example,
             offsets: vec![],
             suffix: String::new(),
+            zone: known.map(Layout::zone),
         }
     }
 
@@ -280,7 +287,7 @@ impl Stamps {
             );
             return Ok(Ticks { layout, ticks, note: Some(note) });
         }
-        Ok(in_one_zone(layout, ticks, &self.offsets, &self.suffix))
+        Ok(in_one_zone(layout, ticks, self.zone, &self.offsets, &self.suffix))
     }
 }
 
@@ -312,8 +319,8 @@ fn in_order(mut layouts: Vec<(Layout, First, Vec<i64>)>) -> Vec<(Layout, First, 
 
 /// Stamps with different offsets from universal time, as before and after a change to summer time. Those of one time of
 /// the day are days and longer, which are counted by the calendar of the place; others are counted in universal time.
-fn in_one_zone(layout: Layout, ticks: Vec<i64>, offsets: &[i64], last: &str) -> Ticks {
-    let first = offsets.first().copied().unwrap_or(0);
+fn in_one_zone(layout: Layout, ticks: Vec<i64>, zone: Option<i64>, offsets: &[i64], last: &str) -> Ticks {
+    let first = zone.or_else(|| offsets.first().copied()).unwrap_or(0);
     if offsets.len() != ticks.len() || offsets.iter().all(|offset| *offset == first) {
         return Ticks { layout, ticks, note: None };
     }

@@ -21,6 +21,13 @@ pub(super) struct Timeline {
     pub(super) note: Option<String>,
 }
 
+/// The most steps of so many rows, each with so many numbers.
+pub(super) fn most_steps(rows: usize, width: usize) -> usize {
+    const MOST_PER_ROW: usize = 50;
+    const ALWAYS: usize = 1_000_000;
+    rows.saturating_mul(MOST_PER_ROW).max(ALWAYS / width.max(1))
+}
+
 /// The steps of the rows of one series.
 pub(super) struct Track {
     pub(super) start: usize,
@@ -117,9 +124,7 @@ impl Placing<'_> {
 
     /// Gaps may be large, but not so large that one wrong date fills the memory.
     fn fits(&self, steps: usize, clock: &Clock) -> Result<()> {
-        const MOST_PER_ROW: usize = 50;
-        const ALWAYS: usize = 1_000_000;
-        let most = self.lines.len().saturating_mul(MOST_PER_ROW).max(ALWAYS / self.width.max(1));
+        let most = most_steps(self.lines.len(), self.width);
         if steps <= most {
             return Ok(());
         }

@@ -1,11 +1,12 @@
 //! Tables with a column for each series.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use super::covariates::{Covariates, Encoded};
 use super::stamps::Stamps;
 use super::timeline::Placing;
-use super::{Read, ReadOptions, ReadReport, report_of};
+use super::{Extent, Read, ReadOptions, ReadReport, report_of};
 use crate::error::shown;
 use crate::series::{Panel, Series};
 use crate::table::{Beginning, Column, Footer, Header, Rows};
@@ -26,12 +27,13 @@ pub(super) fn read<'p>(
     header: &Header<'p>,
     options: &ReadOptions,
     beginning: &Beginning,
+    extent: Extent<'_>,
 ) -> Result<Read> {
     refuse_roles(header, options)?;
     let date = Stamps::find(header, &mut rows, options, beginning)?;
     let columns = Columns::of(header, date.as_ref(), options, beginning)?;
     let covariates = Covariates::of(&columns.covariates, options, beginning);
-    let stamps = Stamps::of(date, options, beginning);
+    let stamps = Stamps::of(date, options, beginning, extent);
     let mut table = Table::read(&mut rows, header, &columns, stamps, covariates)?;
     let Encoded { names, values: covariates, notes } = table.covariates.encoded(header)?;
     let wanted = std::mem::take(&mut table.values).into_iter().chain(covariates);
@@ -45,10 +47,8 @@ pub(super) fn read<'p>(
     let mut values: Vec<Vec<f32>> = placed.by_ref().take(columns.series.len()).collect();
     let covariates: Vec<Arc<[f32]>> = placed.map(Arc::from).collect();
     for (column, values) in columns.series.iter().zip(&values) {
-        if values.iter().all(|value| value.is_nan()) {
-            let reason = "has no value in any row, expected at least one";
-            let error = Error::parse(rows.path, 0, reason).in_field(shown(&column.name));
-            return Err(error.with_hint("leave the column out: `--target` (`data.columns`) names those to read"));
+        if extent.is_whole() && values.iter().all(|value| value.is_nan()) {
+            return Err(no_value(rows.path, &column.name));
         }
     }
     let mut future = 0;
@@ -74,6 +74,13 @@ pub(super) fn read<'p>(
         ..report_of(&panel, Some(&timeline))?
     };
     Ok(Read { panel, report })
+}
+
+/// The error of a column without values.
+pub(super) fn no_value(path: &Path, column: &str) -> Error {
+    let reason = "has no value in any row, expected at least one";
+    let error = Error::parse(path, 0, reason).in_field(shown(column));
+    error.with_hint("leave the column out: `--target` (`data.columns`) names those to read")
 }
 
 /// Refuses options of long tables.

@@ -63,6 +63,11 @@ impl Series {
         &self.values
     }
 
+    /// Its name and its values.
+    pub(super) fn into_parts(self) -> (String, Vec<f32>) {
+        (self.name, self.values)
+    }
+
     /// The number of values, missing ones included.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -188,6 +193,11 @@ impl Panel {
     #[must_use]
     pub fn series(&self) -> &[Series] {
         &self.series
+    }
+
+    /// All series, in the order of the file.
+    pub(super) fn into_series(self) -> Vec<Series> {
+        self.series
     }
 
     /// The number of series.

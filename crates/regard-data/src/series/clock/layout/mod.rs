@@ -168,6 +168,11 @@ impl Layout {
         if let Self::Pattern { suffix, .. } = self { suffix } else { "" }
     }
 
+    /// The offset from universal time in seconds; 0 without one.
+    pub(crate) fn zone(&self) -> i64 {
+        if let Self::Pattern { offset, .. } = self { *offset } else { 0 }
+    }
+
     /// The same with another offset at the end of stamps, whose ticks stay.
     pub(crate) fn with_suffix(self, last: &str) -> Self {
         // `Z` and ` UTC` are no offset in digits.

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""Accuracy on the classical sets of bags (musk1, elephant, tiger, fox) by ten folds, five times: base learners, the network,
+their blend, and the network with gated attention; writes results/bags.json.
+
+    REGARD_SHARED=../shared python bench/bags.py --regard BIN [--data musk1,fox] [--repeats 5] [--cache FOLDER]
+
+Folds are drawn anew for each repeat (`--seed`). Everything that is chosen, the weight of the network in the blend too, is
+chosen within the training part of a fold. An accuracy is that of all bags of a repeat, each predicted while it was held out;
+the record has one for each repeat. One thread; seconds are processor time of all repeats.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import machine
+import records
+
+ROOT = Path(__file__).resolve().parent.parent
+DATA = Path(os.environ.get("REGARD_SHARED", ROOT / "../shared")) / "data/sets/mil"
+SETS = ["musk1", "elephant", "tiger", "fox"]
+FOLDS = 10
+GATED = ["model.pooling=gated", "eval.blend=false"]
+
+
+def evaluated(options, name, seed, settings):
+    """The answer of one repeat with its processor seconds, from the cache where it is there."""
+    words = [options.regard, "eval", "sets/mil", "--folds", FOLDS, "--seed", seed, "--threads", 1, "--json", "--no-progress"]
+    for setting in [f"data.path={DATA / name}.csv", *settings]:
+        words += ["--set", setting]
+    path = options.cache and options.cache / f"{name}-{seed}{'-gated' if settings else ''}.json"
+    if path and path.exists():
+        return json.loads(path.read_text())
+    spent = lambda: sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
+    before = spent()
+    done = subprocess.run(list(map(str, words)), stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        sys.exit(f"exit code {done.returncode}: {' '.join(map(str, words))}")
+    answer = {"result": json.loads(done.stdout), "seconds": spent() - before}
+    if path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(answer))
+    return answer
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--regard", default=os.environ.get("REGARD", str(ROOT / "target/release/regard")), help="the binary")
+    parser.add_argument("--data", default=",".join(SETS), help="names, separated by commas")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--cache", type=Path, help="a folder in which answers of the program are kept")
+    parser.add_argument("--out", type=Path, default=ROOT / "results/bags.json")
+    options = parser.parse_args()
+    rows = []
+    for name in options.data.split(","):
+        seeds = range(1, options.repeats + 1)
+        both = [evaluated(options, name, seed, []) for seed in seeds]
+        gated = [evaluated(options, name, seed, GATED) for seed in seeds]
+        of = lambda who: [answer["result"]["members"][who]["accuracy"] for answer in both]
+        accuracy = {"base": of("base"), "network": of("network"), "blend": [answer["result"]["accuracy"] for answer in both]}
+        accuracy["gated"] = [answer["result"]["accuracy"] for answer in gated]
+        seconds = {"blend": sum(answer["seconds"] for answer in both), "gated": sum(answer["seconds"] for answer in gated)}
+        rows.append({"name": name, "bags": both[0]["result"]["sets"], "accuracy": accuracy, "seconds": seconds})
+        print(rows[-1], file=sys.stderr)
+    head = {"format": 1, "kind": "bags", "date": datetime.date.today().isoformat(), "machine": machine.description(), "commit": machine.commit(ROOT)}
+    command = f"regard eval sets/mil --set data.path=NAME.csv --folds {FOLDS} --seed REPEAT"
+    records.save(options.out, head | {"folds": FOLDS, "repeats": options.repeats, "command": command, "rows": rows})
+
+
+if __name__ == "__main__":
+    main()
