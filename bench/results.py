@@ -330,6 +330,32 @@ def sets(folder):
             body.append([name, "ll0", *pair(row, "ll0"), *pair(row, "ll1"), history.decimals(row["oracle"][0])])
     yield tables.markdown(["row", "metric", "ours", "paper", "ours, `ll1`", "paper, `ll1`", "oracle"], body) + "\n"
     yield from blends(folder, "sets")
+    yield from bags(folder)
+
+
+# Ilse, Tomczak and Welling 2018, table 1: attention and gated attention.
+ILSE = {"musk1": (0.892, 0.900), "elephant": (0.868, 0.857), "tiger": (0.839, 0.845), "fox": (0.615, 0.603)}
+
+
+def bags(folder):
+    """Accuracy on the classical sets of bags."""
+    for _, record in records.read(folder, "bags"):
+        yield "### Accuracy: classical sets of bags\n"
+        yield (
+            f"Accuracy by {record['folds']} folds, {record['repeats']} times with other folds: mean and standard deviation over the repeats. Everything "
+            "that is chosen, the weight of the network in the blend too, is chosen within the training part of a fold. \"Gated\" is the network with "
+            "gated attention (`model.pooling=gated`). The papers' numbers have the same folds and repeats, and the best epoch of some of their codes was chosen on the "
+            f"held-out bags. Hours are those of one core for all folds and repeats of the blend. `{record['command']}`, measured with `python bench/bags.py`.\n"
+        )
+        spread = lambda values: f"{statistics.mean(values):.3f} ± {statistics.stdev(values):.3f}" if len(values) > 1 else f"{values[0]:.3f}"
+        head = ["data", "bags", "base", "network", "blend", "network, gated", "Ilse et al. 2018: attention", "gated", "hours"]
+        yield tables.markdown(head, [
+            [
+                row["name"], str(row["bags"]), *(spread(row["accuracy"][who]) for who in ("base", "network", "blend", "gated")),
+                *(f"{value:.3f}" for value in ILSE[row["name"]]), f"{row['seconds']['blend'] / 3600:.1f}",
+            ]
+            for row in record["rows"]
+        ]) + "\n"
 
 
 def graphs(folder):
@@ -702,6 +728,7 @@ def index():
         ("table", "rows of a paper's table", "collect.py table"),
         ("folds", "cross-validation", "collect.py folds"),
         ("blend", "base learners, network, blend and peers on the same folds", "blend.py"),
+        ("bags", "accuracy on classical sets of bags by ten folds, five times", "bags.py"),
         ("panels", "forecasts of panels of series beside statsforecast", "base_series.py"),
         ("trained-series", "trained forecasters: network, base forecasters and blend", "trained_series.py"),
         ("memory", "peak memory of a command", "memory.py"),
