@@ -191,11 +191,34 @@ def routes(folder):
         nodes = f"{min(sizes):,} to {max(sizes):,}" if min(sizes) < max(sizes) else f"{max(sizes):,}"
         rows.append([name, problem, str(len(gaps)), nodes, f"{mean:.2%}", f"{worst:.2%}", f"`{history.lib_command(solved[name])}`"])
     yield tables.markdown(["library", "problem", "files", "nodes", "mean gap", "largest gap", "command"], rows) + "\n"
+    yield from alone(folder)
     yield from time_windows(folder)
     yield from searches(folder)
     yield from large_tours(folder)
     yield from directed(folder)
     yield from deadlines(folder)
+
+
+def alone(folder):
+    """Networks without local search on files larger than the instances of their training."""
+    for _, record in records.read(folder, "alone"):
+        rows = record["rows"]
+        sizes = [one["n"] for one in rows]
+        yield "### Networks alone, beyond the sizes of their training\n"
+        yield (
+            f"TSPLIB files with {min(sizes)} to {max(sizes):,} places, without local search: gaps to the optimum ({record['date']}). `regard solve` improves "
+            "such tours by local search, see the table above. `regard solve FILE --model models/NAME --no-improve --decode greedy`, and `--decode multistart "
+            "--augment 8` for all starts in 8 views. Measured with `python bench/alone.py`.\n"
+        )
+        found = []
+        for model in sorted({one["model"] for one in rows}):
+            own = [one for one in rows if one["model"] == model]
+            of = lambda decode: [one[decode]["gap"] for one in own]
+            greedy, starts = of("greedy"), of("starts_in_8_views")
+            cells = [f"{statistics.mean(greedy):.1%}", f"{statistics.median(greedy):.1%}", f"{statistics.mean(starts):.1%}", f"{statistics.median(starts):.1%}"]
+            found.append([f"`{model}`", str(len(own)), *cells, f"{max(starts):.1%}"])
+        head = ["model", "files", "greedy: mean", "median", "all starts in 8 views: mean", "median", "largest"]
+        yield tables.markdown(head, found) + "\n"
 
 
 def time_windows(folder):
@@ -732,6 +755,7 @@ def index():
         ("panels", "forecasts of panels of series beside statsforecast", "base_series.py"),
         ("trained-series", "trained forecasters: network, base forecasters and blend", "trained_series.py"),
         ("memory", "peak memory of a command", "memory.py"),
+        ("alone", "networks without local search on larger files", "alone.py"),
         ("search", "local search of two builds", "search.py"),
         ("large", "tours through very many places beside Concorde", "large.py"),
         ("directed", "tours and vehicle routes beside LKH and PyVRP where distances differ by direction", "directed.py"),
