@@ -35,6 +35,8 @@ TRAININGS = [
     ("sets/max", 64, []),
     ("series/forecast", 64, [f"data.path={ROOT / 'examples/station.csv'}"]),
 ]
+# What is measured, each on its own or all together.
+PARTS = ["ranks", "stream", "file", "series"]
 # Bits a second of a network, and the seconds of a message on its way.
 NETWORKS = {"1 Gbit/s": (1e9, 50e-6), "10 Gbit/s": (1e10, 20e-6), "100 Gbit/s": (1e11, 5e-6)}
 MACHINES = 64
@@ -207,28 +209,26 @@ def main():
     parser.add_argument("--rows", type=int, default=100_000_000)
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--gib", type=int, default=20)
-    parser.add_argument("--only", choices=["ranks", "stream", "file", "series"])
+    parser.add_argument("--only", choices=PARTS)
     arguments = parser.parse_args()
     program, saved = arguments.program.resolve(), ROOT / "results/scale.json"
     record = json.loads(saved.read_text()) if saved.exists() else {}
     now = {"date": time.strftime("%Y-%m-%d"), "machine": machine.description(), "commit": machine.commit(ROOT)}
     # Parts that are not measured anew keep the date and the machine of their own.
     before = {key: record[key] for key in now if key in record}
-    for part in ("ranks", "stream", "file", "series"):
+    for part in PARTS:
         if part in record:
             record.setdefault("measured", {}).setdefault(part, before)
     record |= {"format": 1, "kind": "scale"} | now
-    if arguments.only in (None, "ranks"):
-        record["ranks"] = ranks(program, arguments.steps)
-    if arguments.only in (None, "stream"):
-        record["stream"] = stream(program, arguments.rows)
-    if arguments.only in (None, "file"):
-        record["file"] = file(program, arguments.gib, arguments.steps)
-    if arguments.only in (None, "series"):
-        record["series"] = series(program, arguments.gib, arguments.steps)
-    for part in ("ranks", "stream", "file", "series"):
-        if arguments.only in (None, part):
-            record.setdefault("measured", {})[part] = now
+    measures = {
+        "ranks": lambda: ranks(program, arguments.steps),
+        "stream": lambda: stream(program, arguments.rows),
+        "file": lambda: file(program, arguments.gib, arguments.steps),
+        "series": lambda: series(program, arguments.gib, arguments.steps),
+    }
+    for part in [arguments.only] if arguments.only else PARTS:
+        record[part] = measures[part]()
+        record.setdefault("measured", {})[part] = now
     records.save(saved, record)
 
 
