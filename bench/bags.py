@@ -11,10 +11,7 @@ the record has one for each repeat. One thread; seconds are processor time of al
 
 import argparse
 import datetime
-import json
 import os
-import resource
-import subprocess
 import sys
 from pathlib import Path
 
@@ -33,19 +30,8 @@ def evaluated(options, name, seed, settings):
     words = [options.regard, "eval", "sets/mil", "--folds", FOLDS, "--seed", seed, "--threads", 1, "--json", "--no-progress"]
     for setting in [f"data.path={DATA / name}.csv", *settings]:
         words += ["--set", setting]
-    path = options.cache and options.cache / f"{name}-{seed}{'-gated' if settings else ''}.json"
-    if path and path.exists():
-        return json.loads(path.read_text())
-    spent = lambda: sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
-    before = spent()
-    done = subprocess.run(list(map(str, words)), stdout=subprocess.PIPE, text=True)
-    if done.returncode:
-        sys.exit(f"exit code {done.returncode}: {' '.join(map(str, words))}")
-    answer = {"result": json.loads(done.stdout), "seconds": spent() - before}
-    if path:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(answer))
-    return answer
+    kept = options.cache and options.cache / f"{name}-{seed}{'-gated' if settings else ''}.json"
+    return records.answer(list(map(str, words)), kept)
 
 
 def main():

@@ -17,11 +17,7 @@ learners and network in proportion to the durations that it reports. `--limit` b
 
 import argparse
 import datetime
-import json
 import os
-import resource
-import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -100,7 +96,8 @@ def compare(name, options):
         settings = [f"data.path={file}"] + (["data.smiles=smiles", f"data.target={target}"] if target else [])
         arguments = [word for setting in settings for word in ("--set", setting)]
         command = [options.regard, "eval", experiment, *arguments, "--folds-from", str(lists), "--threads", "1", "--json", "--no-progress"]
-        answer = cached(command, name, options)
+        kept = options.cache and options.cache / f"{name}-{options.folds}-{options.seed}.json"
+        answer = records.answer(command, kept, options.limit)
     if answer is None:
         print(f"{name}: skipped, more than {options.limit} processor seconds", file=sys.stderr)
         return None
@@ -137,31 +134,6 @@ def compare(name, options):
         "intervals": only(result["intervals"]),
         "versions": {package: version(package) for package in ("scikit-learn", "lightgbm", "rdkit", "numpy")},
     }
-
-
-def cached(command, name, options):
-    """The program's answer, from the cache where it is there."""
-    path = options.cache and options.cache / f"{name}-{options.folds}-{options.seed}.json"
-    if path and path.exists():
-        return json.loads(path.read_text())
-    answer = run(command, options.limit)
-    if path and answer:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(answer))
-    return answer
-
-
-def run(command, limit):
-    """What a command prints, with its processor seconds; none if it takes more than the limit."""
-    spent = lambda: sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
-    bound = lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
-    before = spent()
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, preexec_fn=bound)
-    if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
-        return None
-    if done.returncode != 0:
-        sys.exit(f"exit code {done.returncode}: {' '.join(command)}")
-    return {"result": json.loads(done.stdout), "seconds": spent() - before}
 
 
 def readable(file, folder):

@@ -2,6 +2,9 @@
 
 import json
 import os
+import resource
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -30,4 +33,23 @@ def read(folder, kind):
             sys.exit(f"{path}: format {record.get('format')!r}, expected 1")
         if record.get("kind") == kind:
             found.append((path.name, record))
+    return found
+
+
+def answer(command, kept=None, limit=None):
+    """What a command answers in JSON and its processor seconds; none if it takes more of them than the limit. With a path, the answer is kept there."""
+    if kept and kept.exists():
+        return json.loads(kept.read_text())
+    spent = lambda: sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
+    bound = lambda: limit and resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
+    before = spent()
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, preexec_fn=bound)
+    if limit and done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+        return None
+    if done.returncode != 0:
+        sys.exit(f"exit code {done.returncode}: {' '.join(command)}")
+    found = {"result": json.loads(done.stdout), "seconds": spent() - before}
+    if kept:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(json.dumps(found))
     return found
