@@ -11,18 +11,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use rayon::prelude::*;
-
-use super::stream::{Division, Opened, PART, Part, Records, Start};
+use super::stream::{Division, Opened, PART, Part, Records, Start, read_in_order};
 use crate::file::{GZIP, Place};
 use crate::progress::{self, Reading};
 use crate::{Error, Result, cancel};
 
 /// The size of the first part, by which a reader learns the columns.
 const FIRST: usize = 32 << 20;
-
-/// The most parts that are read at a time: each needs several times its size of memory.
-const AT_ONCE: usize = 4;
 
 /// The most examples that are noted: some hundred MiB with what a training keeps of each.
 const MOST: usize = 1 << 23;
@@ -128,49 +123,33 @@ impl IndexedFile {
         read: impl Fn(&Part) -> Result<T, E> + Sync,
         mut take: impl FnMut(T, &[usize]) -> Result<Option<Vec<usize>>, E>,
     ) -> Result<Self, E> {
-        let mut records = records(path, division)?;
-        let file = File::open(path);
-        let (file, stamp) = file
-            .and_then(|file| Stamp::of(&file).map(|stamp| (file, stamp)))
-            .map_err(|source| Error::io(path, source))?;
+        let (file, mut records) = records(path, division)?;
+        let stamp = Stamp::of(&file).map_err(|source| Error::io(path, source))?;
         records.note_starts();
         let (mut examples, mut digest) = (Thinned::default(), DefaultHasher::new());
-        let (mut most, mut at_once) = (first, 1);
-        let mut is_open = true;
-        while is_open {
-            cancel::check();
-            let (mut parts, mut size, mut broken) = (vec![], 0, None);
-            // A part is larger than others where one example is.
-            while is_open && parts.len() < at_once && size < AT_ONCE * most {
-                match records.part(path, most) {
-                    Ok(Some((bytes, place))) => {
-                        size += bytes.len();
-                        digest.write(&bytes[records.head().len()..]);
-                        parts.push((Part::of(path, bytes, place), records.starts_of_part()));
-                    }
-                    Ok(None) => is_open = false,
-                    // What is wrong in the parts before it comes first.
-                    Err(error) => (is_open, broken) = (false, Some(error)),
-                }
+        let mut most = first;
+        let mut next = || {
+            let Some((bytes, place)) = records.part(path, std::mem::replace(&mut most, part))? else { return Ok(None) };
+            digest.write(&bytes[records.head().len()..]);
+            Ok(Some((Part::of(path, bytes, place), records.starts_of_part())))
+        };
+        let mut note = |read: Result<T, E>, (starts, end): (Vec<Start>, u64)| -> Result<(), E> {
+            let lines: Vec<usize> = starts.iter().map(|start| start.line).collect();
+            let kept = take(read?, &lines)?;
+            let ends = starts.iter().skip(1).map(|start| start.offset).chain([end]);
+            // A part has at most a GiB.
+            let range = |(start, end): (&Start, u64)| (start.offset, (end - start.offset) as u32);
+            let ranges: Vec<(u64, u32)> = starts.iter().zip(ends).map(range).collect();
+            match kept {
+                None => ranges.into_iter().for_each(|range| examples.push(range)),
+                Some(places) => places.into_iter().for_each(|at| examples.push(ranges[at])),
             }
-            let read: Vec<_> = parts.into_par_iter().map(|(part, starts)| (read(&part), starts)).collect();
-            for (read, (starts, end)) in read {
-                let lines: Vec<usize> = starts.iter().map(|start| start.line).collect();
-                let kept = take(read?, &lines)?;
-                let ends = starts.iter().skip(1).map(|start| start.offset).chain([end]);
-                // A part has at most a GiB.
-                let range = |(start, end): (&Start, u64)| (start.offset, (end - start.offset) as u32);
-                let ranges: Vec<(u64, u32)> = starts.iter().zip(ends).map(range).collect();
-                match kept {
-                    None => ranges.into_iter().for_each(|range| examples.push(range)),
-                    Some(places) => places.into_iter().for_each(|at| examples.push(ranges[at])),
-                }
-                progress::report(Reading { path, done: end, size: stamp.size });
-            }
-            if let Some(error) = broken {
-                return Err(error.into());
-            }
-            (most, at_once) = (part, rayon::current_num_threads().min(AT_ONCE));
+            progress::report(Reading { path, done: end, size: stamp.size });
+            Ok(())
+        };
+        if let Some((part, starts)) = next()? {
+            note(read(&part), starts)?;
+            read_in_order(next, read, note)?;
         }
         cancel::check();
         let (head, beginning) = (records.head().to_vec(), records.beginning());
@@ -263,8 +242,8 @@ impl IndexedFile {
     }
 }
 
-/// The records of a plain file.
-fn records(path: &Path, division: Division<'_>) -> Result<Box<Records>> {
+/// A plain file and its records, which move the place where it is read.
+fn records(path: &Path, division: Division<'_>) -> Result<(File, Box<Records>)> {
     let undivided = |how: &str| {
         let reason =
             format!("is {how}not read example by example; expected a table with a header or JSON lines, as plain text");
@@ -275,12 +254,13 @@ fn records(path: &Path, division: Division<'_>) -> Result<Box<Records>> {
         let (mut file, mut begin) = (File::open(path)?, [0; GZIP.len()]);
         let is_packed = file.read_exact(&mut begin).is_ok() && begin == GZIP;
         file.rewind()?;
-        Ok((is_packed, Records::open(Box::new(file), path, division, 0)?))
+        let opened = Records::open(Box::new(file.try_clone()?), path, division, 0)?;
+        Ok((is_packed, file, opened))
     };
     match open().map_err(|source| Error::io(path, source))? {
-        (true, _) => Err(undivided("compressed, ")),
-        (false, Opened::Records(records)) => Ok(records),
-        (false, Opened::Other(_)) => Err(undivided("")),
+        (true, ..) => Err(undivided("compressed, ")),
+        (false, file, Opened::Records(records)) => Ok((file, records)),
+        (false, _, Opened::Other(_)) => Err(undivided("")),
     }
 }
 

@@ -12,16 +12,19 @@ use std::sync::Arc;
 
 use csv_core::{ReadRecordResult, ReaderBuilder};
 use flate2::bufread::MultiGzDecoder;
+use rayon::prelude::*;
 
 use super::header::Header;
 use super::json_lines;
 use super::rows::{BEGINNING, Rows, read_line};
 use crate::error::shown;
 use crate::file::{Encoding, GZIP, MemoryFile, MemoryFiles, Place, extension, is_read_once, open_once};
-use crate::{Error, Result};
+use crate::{Error, Result, cancel};
 
 /// The bytes after which a part ends with its group.
 pub const PART: usize = 16 << 20;
+/// The most parts that are read at a time: each needs several times its size of memory.
+const AT_ONCE: usize = 4;
 /// A regular file of so many bytes at most is one part: its groups may be in any order.
 const SMALL: u64 = 256 << 20;
 /// The text of a Parquet file may be so many times as large.
@@ -68,12 +71,15 @@ enum Source {
 /// A part of a [`Stream`].
 pub struct Part {
     files: Option<MemoryFiles>,
+    /// Bytes in memory.
+    size: usize,
 }
 
 impl Part {
     /// A part of the file at a path.
     pub(super) fn of(path: &Path, bytes: Vec<u8>, place: Place) -> Self {
-        Self { files: Some(MemoryFiles::part_beside_disk(MemoryFile::part(path, bytes, place))) }
+        let size = bytes.len();
+        Self { files: Some(MemoryFiles::part_beside_disk(MemoryFile::part(path, bytes, place))), size }
     }
 
     /// Calls `read` with the part in the place of the file.
@@ -164,7 +170,7 @@ impl Iterator for Stream<'_> {
     fn next(&mut self) -> Option<Self::Item> {
         let (bytes, place) = match std::mem::replace(&mut self.source, Source::Ended) {
             Source::Ended => return None,
-            Source::Whole => return Some(Ok(Part { files: None })),
+            Source::Whole => return Some(Ok(Part { files: None, size: 0 })),
             Source::Piped(bytes) => (bytes, Place::default()),
             Source::Records(mut records) => {
                 let part = records.part(self.path, self.part);
@@ -179,6 +185,41 @@ impl Iterator for Stream<'_> {
             }
         };
         Some(Ok(Part::of(self.path, bytes, place)))
+    }
+}
+
+/// Reads parts, several at a time, and takes what was read in the order of the file: `take` is called with what `read` made of
+/// a part and with what `next` noted of it.
+///
+/// # Errors
+/// Those of `next` and `take`: of several, that of the earliest part.
+pub(crate) fn read_in_order<N: Send, T: Send, E: From<Error>>(
+    mut next: impl FnMut() -> Result<Option<(Part, N)>>,
+    read: impl Fn(&Part) -> T + Sync,
+    mut take: impl FnMut(T, N) -> Result<(), E>,
+) -> Result<(), E> {
+    let at_once = rayon::current_num_threads().min(AT_ONCE);
+    loop {
+        cancel::check();
+        let (mut parts, mut size, mut end) = (vec![], 0, None);
+        // A part is larger than others where one example is.
+        while end.is_none() && parts.len() < at_once && size < AT_ONCE * PART {
+            match next() {
+                Ok(Some((part, note))) => {
+                    size += part.size;
+                    parts.push((part, note));
+                }
+                Ok(None) => end = Some(Ok(())),
+                Err(error) => end = Some(Err(error)),
+            }
+        }
+        let read: Vec<_> = parts.into_par_iter().map(|(part, note)| (read(&part), note)).collect();
+        for (read, note) in read {
+            take(read, note)?;
+        }
+        if let Some(end) = end {
+            return Ok(end?);
+        }
     }
 }
 
@@ -224,10 +265,9 @@ impl Head {
             let bytes = first.unwrap_or_default().to_vec();
             return Some(Self { lines: usize::from(first.is_some()), bytes, separator: None, groups: None });
         }
-        let (column, is_grouped) = match division {
-            Division::Rows(column) => (Some(column), false),
-            Division::Groups(column) => (Some(column), true),
-            Division::Table => (None, false),
+        let column = match division {
+            Division::Rows(column) | Division::Groups(column) => Some(column),
+            Division::Table => None,
             Division::Lines => return None,
         };
         let mut rows = Rows::of_text(&text, path, None).ok()?;
@@ -239,7 +279,7 @@ impl Head {
         };
         let count = rows.next_line() - 1;
         let bytes = lines().take(count).flatten().copied().collect::<Vec<u8>>();
-        let column = column.filter(|_| is_grouped);
+        let column = column.filter(|_| matches!(division, Division::Groups(_)));
         let groups = column.map(|column| Groups { column: column.at, name: column.name, ..Groups::default() });
         bytes.ends_with(b"\n").then_some(Self { bytes, lines: count, separator: Some(separator), groups })
     }

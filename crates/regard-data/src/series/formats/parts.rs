@@ -6,19 +6,14 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use rayon::prelude::*;
-
 use super::timeline::most_steps;
 use super::{Duplicates, Extent, Read, ReadOptions, ReadReport, TableLayout, long, report_of, table, wide};
 use crate::file::{is_in_memory, is_read_once};
 use crate::progress::{self, Reading};
 use crate::series::{Clock, Panel, Series};
 use crate::table::Rows;
-use crate::table::stream::{Division, PART, Part, Stream};
-use crate::{Error, Result, cancel};
-
-/// The most parts that are read at a time: each needs several times its size of memory.
-const AT_ONCE: usize = 4;
+use crate::table::stream::{Division, PART, Part, Stream, read_in_order};
+use crate::{Error, Result};
 
 /// Reads a file that is larger than 256 MiB part by part; `None` for one that is read whole: a smaller one, one whose
 /// rows say more than stamp and value, one whose parts have stamps in common, or one that is not understood in parts.
@@ -26,15 +21,20 @@ const AT_ONCE: usize = 4;
 /// # Errors
 /// Those of a part, as [`super::read`] has them.
 pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Option<Read>> {
+    in_parts(|| Stream::open(path, Division::Table, PART), path, options)
+}
+
+fn in_parts<'p>(
+    open: impl FnOnce() -> Result<Stream<'p>>,
+    path: &Path,
+    options: &ReadOptions,
+) -> Result<Option<Read>> {
     let has_more = !options.covariates.is_empty() || !options.statics.is_empty() || options.label.is_some();
     // What came through a pipe could not be read again.
     if has_more || options.duplicates == Duplicates::Mean || is_in_memory(path) || is_read_once(path) {
         return Ok(None);
     }
-    of_stream(Stream::open(path, Division::Table, PART)?, path, options)
-}
-
-fn of_stream(mut stream: Stream<'_>, path: &Path, options: &ReadOptions) -> Result<Option<Read>> {
+    let mut stream = open()?;
     if !stream.is_divided() {
         return Ok(None);
     }
@@ -42,34 +42,43 @@ fn of_stream(mut stream: Stream<'_>, path: &Path, options: &ReadOptions) -> Resu
     let of_part = |part: &Part, options: &ReadOptions, extent: Extent<'_>| {
         part.open(|| table(Rows::open(path, options.delimiter)?, options, extent))
     };
-    // The first part tells how all others are read.
+    // All others are read as the first one is.
     let Some(first) = stream.next().transpose()? else { return Ok(None) };
     let Ok((first, Some(layout))) = of_part(&first, options, Extent::First) else { return Ok(None) };
     let (known, clock) = (known(&first, layout, options), first.panel.clock().clone());
     let Some(mut joined) = Joined::of(first, layout) else { return Ok(None) };
-    let at_once = rayon::current_num_threads().clamp(1, AT_ONCE);
-    loop {
-        cancel::check();
+    let next = || {
+        let part = stream.next().transpose()?;
         if let Some(done) = stream.bytes() {
             progress::report(Reading { path, done, size });
         }
-        let parts: Vec<Part> = stream.by_ref().take(at_once).collect::<Result<_>>()?;
-        if parts.is_empty() {
-            break;
-        }
-        let read: Vec<_> = parts.par_iter().map(|part| of_part(part, &known, Extent::Rest(&clock))).collect();
-        for read in read {
-            let (read, _) = match read {
-                // What is wrong with the rows of a part together is not known of the file.
-                Err(Error::Parse { line: 0, .. }) => return Ok(None),
-                read => read?,
-            };
-            if !joined.add(read) {
-                return Ok(None);
-            }
-        }
+        Ok(part.map(|part| (part, ())))
+    };
+    let read = |part: &Part| of_part(part, &known, Extent::Rest(&clock));
+    let added = read_in_order(next, read, |read, ()| match read {
+        // What is wrong with the rows of a part together is not known of the file.
+        Err(Error::Parse { line: 0, .. }) => Err(Stop::Unjoined),
+        Err(error) => Err(Stop::Failed(error)),
+        Ok((read, _)) => joined.add(read).then_some(()).ok_or(Stop::Unjoined),
+    });
+    match added {
+        Ok(()) => joined.finish(path, &known),
+        Err(Stop::Unjoined) => Ok(None),
+        Err(Stop::Failed(error)) => Err(error),
     }
-    joined.finish(path, &known)
+}
+
+/// Why no more parts are read.
+enum Stop {
+    /// The file has to be read whole.
+    Unjoined,
+    Failed(Error),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
 }
 
 /// The options by which all parts are read as the first one was.
@@ -264,8 +273,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.csv");
         std::fs::write(&path, text).unwrap();
-        let stream = Stream::of_large(&path, Division::Table, part, 0).unwrap();
-        (of_stream(stream, &path, options), super::super::read(&path, options))
+        let stream = || Stream::of_large(&path, Division::Table, part, 0);
+        (in_parts(stream, &path, options), super::super::read(&path, options))
     }
 
     /// Asserts that a file is read in parts as it is read whole.
@@ -405,11 +414,21 @@ mod tests {
     }
 
     #[test]
-    fn covariates_and_classes_are_read_whole() {
+    fn covariates_classes_and_means_are_read_whole() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.csv");
-        std::fs::write(&path, "date,a\n2020-01-01,1\n2020-01-02,2\n").unwrap();
-        // Small files are, too.
-        assert!(read(&path, &ReadOptions::default()).unwrap().is_none());
+        let hours = hours();
+        let rows = (0..).zip(&hours).map(|(at, hour)| format!("{hour},{},{}", value(at), at % 3));
+        std::fs::write(&path, table("date,y,more", rows)).unwrap();
+        let read = |options: ReadOptions| {
+            let stream = || Stream::of_large(&path, Division::Table, 200, 0);
+            in_parts(stream, &path, &options).unwrap().is_some()
+        };
+        let more = || vec!["more".to_owned()];
+        assert!(read(ReadOptions::default()));
+        assert!(!read(ReadOptions { covariates: more(), ..ReadOptions::default() }));
+        assert!(!read(ReadOptions { statics: more(), ..ReadOptions::default() }));
+        assert!(!read(ReadOptions { label: Some("more".into()), ..ReadOptions::default() }));
+        assert!(!read(ReadOptions { duplicates: Duplicates::Mean, ..ReadOptions::default() }));
     }
 }
