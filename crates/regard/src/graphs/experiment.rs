@@ -42,6 +42,25 @@ impl TaskChoice {
             Self::Labels => Some(GraphTask::Labels),
         }
     }
+
+    /// The task for data with so many targets, which have only classes or not.
+    pub(crate) fn for_data(self, has_only_classes: bool, targets: usize) -> GraphTask {
+        self.written().unwrap_or(match (has_only_classes, targets) {
+            (false, _) | (_, 0) => GraphTask::Regression,
+            (true, 1) => GraphTask::Classification,
+            (true, _) => GraphTask::Labels,
+        })
+    }
+}
+
+impl From<GraphTask> for TaskChoice {
+    fn from(task: GraphTask) -> Self {
+        match task {
+            GraphTask::Regression => Self::Regression,
+            GraphTask::Classification => Self::Classification,
+            GraphTask::Labels => Self::Labels,
+        }
+    }
 }
 
 /// Section `[task]`: the question about a graph or its nodes.

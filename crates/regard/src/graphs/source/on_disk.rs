@@ -14,6 +14,7 @@ use super::{Placed, Source, known, read_encoded, read_graphs};
 use crate::graphs::examples::{DataSplit, Examples};
 use crate::graphs::experiment::{GraphData, GraphExperiment, GraphTaskSettings, TaskChoice};
 use crate::graphs::model::GraphTransformerConfig;
+use crate::graphs::task::GraphTask;
 use crate::supervised::on_disk::{ClassCollector, in_memory, note};
 use crate::{Error, Result};
 
@@ -42,23 +43,9 @@ struct TargetCollector {
 }
 
 impl TargetCollector {
-    /// If true, the targets so far are classes, as each is by itself.
-    fn has_classes(&self, kind: TaskChoice) -> bool {
-        match kind {
-            TaskChoice::Classification => true,
-            TaskChoice::Data => !self.has_numbers,
-            TaskChoice::Regression | TaskChoice::Labels => false,
-        }
-    }
-
-    /// The task that `kind` means for all graphs of the file.
-    fn task(&self, kind: TaskChoice) -> TaskChoice {
-        match kind {
-            TaskChoice::Data if self.has_numbers => TaskChoice::Regression,
-            TaskChoice::Data if self.tasks > 1 => TaskChoice::Labels,
-            TaskChoice::Data => TaskChoice::Classification,
-            known => known,
-        }
+    /// The task that `kind` means for all graphs so far.
+    fn task(&self, kind: TaskChoice) -> GraphTask {
+        kind.for_data(!self.has_numbers, self.tasks)
     }
 
     /// Adds the graphs of a part of a file, whose targets are learnt as `kind` says.
@@ -85,7 +72,8 @@ impl TargetCollector {
         if let Some(targets) = graphs.targets() {
             self.has_numbers |= !only_classes(targets.values());
             self.tasks = targets.tasks().len();
-            if self.has_classes(kind) && targets.level() == Level::Graph && self.tasks == 1 {
+            let has_classes = self.task(kind) == GraphTask::Classification && self.tasks == 1;
+            if has_classes && targets.level() == Level::Graph {
                 let found = targets.classes(0)?;
                 self.classes.add(&found.names, found.of.iter().copied());
             } else {
@@ -146,7 +134,7 @@ impl GraphsOnDisk {
         };
         let file = IndexedFile::open(path, data.division(), read, take)?;
         // The graphs in memory may not show what the task is.
-        let task = GraphTaskSettings { kind: met.task(kind), ..experiment.task };
+        let task = GraphTaskSettings { kind: met.task(kind).into(), ..experiment.task };
         let experiment = &GraphExperiment { task, ..experiment.clone() };
         let data = &experiment.data;
         let TargetCollector { kinds, parts, classes, .. } = met;

@@ -5,7 +5,7 @@ use regard_data::graphs::{Graphs, Level, Values};
 use regard_data::sets::FeatureNames;
 
 use crate::graphs::examples::DataSplit;
-use crate::graphs::experiment::{GraphExperiment, TaskChoice};
+use crate::graphs::experiment::GraphExperiment;
 use crate::graphs::model::{GraphPreparation, GraphTransformerConfig, PositionKind};
 use crate::graphs::task::{GraphTask, LevelName, Targets};
 use crate::{Error, Result};
@@ -15,16 +15,9 @@ pub(super) const OTHER: &str = "other";
 
 /// The task: that of the experiment, or the one that fits the targets of the data.
 pub(super) fn task(experiment: &GraphExperiment, graphs: &Graphs) -> GraphTask {
-    match experiment.task.kind {
-        TaskChoice::Regression => GraphTask::Regression,
-        TaskChoice::Classification => GraphTask::Classification,
-        TaskChoice::Labels => GraphTask::Labels,
-        TaskChoice::Data => match graphs.targets() {
-            Some(targets) if only_classes(targets.values()) && targets.tasks().len() > 1 => GraphTask::Labels,
-            Some(targets) if only_classes(targets.values()) => GraphTask::Classification,
-            _ => GraphTask::Regression,
-        },
-    }
+    let found = graphs.targets().map(|targets| (only_classes(targets.values()), targets.tasks().len()));
+    let (has_only_classes, targets) = found.unwrap_or_default();
+    experiment.task.kind.for_data(has_only_classes, targets)
 }
 
 /// If true, targets are words, or 0 and 1 alone.
