@@ -18,7 +18,7 @@ use crate::{
     FeedForward, FeedForwardConfig, Normalization, NormalizationConfig,
     ops::{
         EdgeAttentionArgs, EdgeAttentionOptions, EdgeDropout, EdgeList, EdgeSoftmax, HeadLayout, NormKind, Projection,
-        edge_attention, edge_attention_weights, endpoint_rows, in_blocks, output, output_sublayer, projections,
+        edge_attention, edge_attention_weights, edge_messages, endpoint_rows, in_blocks, output, output_sublayer, projections,
         residual_norm, set_sums,
     },
     trace::{self, Operation},
@@ -57,6 +57,13 @@ pub struct GraphLayerConfig {
     /// Default: false.
     #[config(default = false)]
     pub edge_sums: bool,
+    /// If true, the sum of the messages `max(v_j + e_ij, 0)` of its incoming edges is added to a node's attention,
+    /// with its values and projected edge rows (GINE, Hu et al. 2020). Default: false.
+    #[config(default = false)]
+    pub messages: bool,
+    /// If false, edges that have rows keep them. Default: true.
+    #[config(default = true)]
+    pub edge_updates: bool,
 }
 
 /// The rows of a batch of graphs.
@@ -83,8 +90,10 @@ pub struct GraphLayer {
     pub edge_sums: Option<Param<Tensor<1>>>,
     /// The part of the layer after the attention, for nodes.
     pub node_stream: Stream,
-    /// The part of the layer after the attention, for edges, if they have rows.
+    /// The part of the layer after the attention, for edges, if they have rows that it updates.
     pub edge_stream: Option<Stream>,
+    /// If true, a node receives the sum of its edges' messages.
+    pub messages: bool,
     /// Number of heads.
     pub heads: usize,
     /// If true, the softmax is the stable one.
@@ -114,7 +123,8 @@ impl GraphLayerConfig {
             edge: self.edges.then(linear),
             edge_sums: (self.edges && self.edge_sums).then(|| Initializer::Ones.init([width], device)),
             node_stream: stream.init(device),
-            edge_stream: self.edges.then(|| stream.init(device)),
+            edge_stream: (self.edges && self.edge_updates).then(|| stream.init(device)),
+            messages: self.messages,
             heads,
             stable_softmax: self.stable_softmax,
         }
@@ -155,8 +165,14 @@ impl GraphLayer {
         if rows.nodes.dims()[0] == 0 {
             return rows;
         }
-        let (nodes, edges) = edge_attention(self.args(&rows, bias), graph, &self.options(weights));
+        let args = self.args(&rows, bias);
+        let messages = (self.messages && graph.edges() > 0).then(|| (args.nodes.clone(), args.edge.clone()));
+        let (nodes, edges) = edge_attention(args, graph, &self.options(weights));
         let nodes = self.with_sums(nodes, edges.as_ref(), graph);
+        let nodes = match messages {
+            Some((projected, edge)) => self.with_messages(nodes, projected, edge, graph),
+            None => nodes,
+        };
         let edges = match (&self.edge_stream, rows.edges, edges) {
             (Some(stream), Some(before), Some(products)) => {
                 let drop = drop.as_mut().map(|drop| &mut **drop as &mut DropoutFn<'_>);
@@ -197,6 +213,29 @@ impl GraphLayer {
                 .from(&blocks(&nodes))
                 .from(&blocks(&scaled))
                 .values(NODES, &blocks(&sum));
+        }
+        sum
+    }
+
+    /// Adds the sum of messages to each node's attention: `projected [nodes, 3 · width]` has the values behind queries and
+    /// keys.
+    fn with_messages(
+        &self,
+        nodes: Tensor<2>,
+        projected: Tensor<2>,
+        edge: Option<Tensor<2>>,
+        graph: &EdgeList,
+    ) -> Tensor<2> {
+        let [_, width] = nodes.dims();
+        let values = projected.narrow(1, 2 * width, width);
+        let sums = edge_messages(values, edge, graph, self.heads);
+        let sum = nodes.clone() + sums.clone();
+        let blocks = |rows: &Tensor<2>| in_blocks(rows, self.heads);
+        if trace::recording() {
+            trace::step("with_messages", Operation::Sum)
+                .from(&blocks(&nodes))
+                .from(&blocks(&sums))
+                .values(["node", "channel"], &blocks(&sum));
         }
         sum
     }

@@ -11,7 +11,7 @@ use rand_pcg::Pcg64Mcg;
 use regard_nn::graph::{GraphLayerConfig, GraphRows};
 use regard_nn::ops::{
     EdgeAttentionArgs, EdgeAttentionOptions, EdgeDropout, EdgeList, EdgeSoftmax, HeadLayout, edge_attention,
-    edge_attention_composed, edge_attention_weights, set_sums,
+    edge_attention_composed, edge_attention_weights, edge_messages, set_sums,
 };
 use regard_testing::{input, values_of};
 
@@ -159,9 +159,37 @@ fn a_layer_with_edge_sums_depends_on_the_number_of_edges() {
     }
     // The kernels agree with the composed operations.
     let graph = random_edges(9, 4, 2);
-    let layer = plain.with_edge_sums(true).init(&Leaves::device());
-    agree(&[&[9, 8], &[graph.edges(), 8]], |leaves| {
-        let rows = GraphRows { nodes: leaves.get(0), edges: Some(leaves.get(1)) };
-        layer.forward(rows, None, &graph).nodes.unsqueeze_dim(0)
-    });
+    for config in [plain.with_edge_sums(true), plain.with_messages(true).with_edge_updates(false)] {
+        let layer = config.init(&Leaves::device());
+        agree(&[&[9, 8], &[graph.edges(), 8]], |leaves| {
+            let rows = GraphRows { nodes: leaves.get(0), edges: Some(leaves.get(1)) };
+            layer.forward(rows, None, &graph).nodes.unsqueeze_dim(0)
+        });
+    }
+}
+
+#[test]
+fn messages_are_summed_over_the_edges_into_a_node() {
+    let device = Device::flex();
+    let graph = random_edges(9, 4, 2);
+    let (x, edge) = (input::<2>([9, 8], 1, &device), input::<2>([graph.edges(), 8], 2, &device));
+    for with_edges in [false, true] {
+        let given = with_edges.then(|| edge.clone());
+        let sums = values_of(&edge_messages(x.clone(), given, &graph, 2));
+        let (x, edge) = (values_of(&x), values_of(&edge));
+        for (node, pair) in graph.offsets().windows(2).enumerate() {
+            for channel in 0..8 {
+                let message = |at: usize| {
+                    let of_edge = if with_edges { edge[at * 8 + channel] } else { 0.0 };
+                    (x[graph.sources()[at] as usize * 8 + channel] + of_edge).max(0.0)
+                };
+                let expected: f32 = (pair[0]..pair[1]).map(message).sum();
+                assert!((sums[node * 8 + channel] - expected).abs() < 1e-5, "{node} {channel}");
+            }
+        }
+    }
+    // Edges keep their rows.
+    let layer = GraphLayerConfig::new(8, 2).with_edges(true).with_messages(true).with_edge_updates(false).init(&device);
+    let after = layer.forward(GraphRows { nodes: x, edges: Some(edge.clone()) }, None, &graph).edges.unwrap();
+    assert_eq!(values_of(&after), values_of(&edge));
 }

@@ -790,14 +790,15 @@ fn steps_of_graphs_with_laplacian_positions_follow_from_each_other() {
     std::fs::write(&path, "smiles\nCC(=O)Oc1ccccc1C(=O)O\n").unwrap();
     let device = Device::flex();
     let shipped = GraphModel::open(&repository("models/regard-solubility"), &device).unwrap();
-    for (edge_stream, layer_norm, positions) in [
-        (true, false, PositionKind::Laplacian),
-        (false, true, PositionKind::Laplacian),
-        (true, true, PositionKind::LaplacianSafe),
+    for (edge_stream, layer_norm, positions, messages) in [
+        (true, false, PositionKind::Laplacian, true),
+        (false, true, PositionKind::Laplacian, true),
+        (true, true, PositionKind::LaplacianSafe, false),
     ] {
         let mut config = shipped.config.clone();
         (config.edge_stream, config.layer_norm, config.batch_norm) = (edge_stream, layer_norm, !layer_norm);
         (config.positions, config.position_size, config.softmax) = (positions, 6, SoftmaxKind::Clamped);
+        (config.messages, config.edge_updates) = (messages, !messages);
         (config.edge_sums, config.data.position_mean, config.data.position_std) = (false, vec![], vec![]);
         let network = GraphTransformer::new(&config, &device).unwrap();
         let model = GraphModel::new(config, network, None, &device);

@@ -8,13 +8,14 @@
 
 use std::sync::Arc;
 
-use burn::tensor::{Device, IndexingUpdateOp, Int, Tensor, TensorData};
+use burn::tensor::{Device, IndexingUpdateOp, Int, Tensor, TensorData, activation};
 use regard_kernels::graph as kernel;
 
 use crate::trace::{self, Operation};
 
 use super::fused::{Array, Kernel, Output, has_kernels, input, run};
 use super::projections::in_blocks;
+use super::sets::set_sums;
 pub use regard_kernels::{
     dropout::Dropout as EdgeDropout,
     graph::{EdgeList, HeadLayout, Softmax as EdgeSoftmax},
@@ -285,6 +286,41 @@ pub fn edge_attention_composed(
             .values(["node", "channel"], &blocks(&attended));
     }
     (attended, edge)
+}
+
+/// Sums of the messages `max(x_j + e_ij, 0)` over the edges `j → i` into each node, `[nodes, width]`: of rows `x [nodes,
+/// width]` and edges `e [edges, width]`, which are 0 where there are none (GINE, Hu et al. 2020, "Strategies for Pre-training
+/// Graph Neural Networks"). Rows have interleaved heads.
+///
+/// # Panics
+/// If the shapes do not match.
+pub fn edge_messages(x: Tensor<2>, edge: Option<Tensor<2>>, graph: &EdgeList, heads: usize) -> Tensor<2> {
+    let ([nodes, width], device) = (x.dims(), x.device());
+    assert_eq!(nodes, graph.nodes(), "messages of edges: nodes");
+    if graph.edges() == 0 {
+        return Tensor::zeros([nodes, width], &device);
+    }
+    let gathered = x.clone().select(0, endpoints(graph, &device).0);
+    let whole = edge.clone().map_or(gathered.clone(), |edge| gathered.clone() + edge);
+    let messages = activation::relu(whole.clone());
+    let sums = set_sums(messages.clone(), &graph.offsets().into());
+    if trace::recording() {
+        let blocks = |rows: &Tensor<2>| in_blocks(rows, heads);
+        let rows = graph.sources().iter().map(|&source| source as usize).collect();
+        trace::step("from_source", Operation::Rows { rows }).from(&blocks(&x)).values(EDGES, &blocks(&gathered));
+        if let Some(edge) = &edge {
+            trace::step("with_edge", Operation::Sum)
+                .from(&blocks(&gathered))
+                .from(&blocks(edge))
+                .values(EDGES, &blocks(&whole));
+        }
+        trace::step("message", Operation::Relu).from(&blocks(&whole)).values(EDGES, &blocks(&messages));
+        trace::step("message_total", Operation::EdgeTotal)
+            .from(&blocks(&messages))
+            .from(&endpoint_rows(graph, &device))
+            .values(["node", "channel"], &blocks(&sums));
+    }
+    sums
 }
 
 /// Equations of the attention.

@@ -36,6 +36,8 @@ fn an_answer_depends_neither_on_the_order_of_nodes_nor_on_the_batch() {
     for (preset, edge_sums) in PRESETS.iter().flat_map(|preset| [(preset, false), (preset, true)]) {
         let config = GraphTransformerConfig {
             edge_sums,
+            messages: !edge_sums,
+            edge_updates: edge_sums,
             composition_features: edge_sums,
             layers: 3,
             positions: PositionKind::RandomWalk,
@@ -82,9 +84,11 @@ fn lonely_nodes_and_empty_graphs_have_an_answer() {
 #[test]
 fn every_parameter_gets_a_gradient() {
     let device = Device::flex().autodiff();
-    for readout in ["mean", "sum", "max", "attention"] {
+    for (readout, edge_updates) in [("mean", true), ("sum", false), ("max", true), ("attention", false)] {
         let config = GraphTransformerConfig {
             edge_sums: true,
+            messages: !edge_updates,
+            edge_updates,
             composition_features: true,
             position_size: 4,
             readout: serde_json::from_value(readout.into()).unwrap(),

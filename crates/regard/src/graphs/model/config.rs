@@ -153,9 +153,16 @@ pub struct GraphTransformerConfig {
     pub bias: bool,
     /// Softmax over the edges of a node.
     pub softmax: SoftmaxKind,
-    /// If true, a node also receives the sum of its edges' messages, if edges have features.
+    /// If true, a node also receives the sum of the new features of its edges, if edges have features.
     #[serde(default)]
     pub edge_sums: bool,
+    /// If true, a node also receives the sum of messages: values of its neighbours and features of the edges, of which
+    /// what is above 0 is taken (GINE, Hu et al. 2020).
+    #[serde(default)]
+    pub messages: bool,
+    /// If false, features of edges are the same in all layers.
+    #[serde(default = "yes")]
+    pub edge_updates: bool,
     /// Pooling of the nodes of a graph into one vector.
     pub readout: Readout,
     /// If true, the readout also gets the number of nodes of each type and the numbers of nodes and edges.
@@ -174,6 +181,11 @@ pub struct GraphTransformerConfig {
     #[serde(default, skip_serializing_if = "GraphPreparation::is_empty")]
     #[schemars(skip)]
     pub data: GraphPreparation,
+}
+
+/// The value of a switch that older models do not have.
+fn yes() -> bool {
+    true
 }
 
 impl GraphPreparation {
@@ -338,6 +350,8 @@ impl NetworkConfig for GraphTransformerConfig {
             ("edge stream", if self.edge_stream { "yes" } else { "no" }.into()),
             ("positions", format!("{} {}", self.position_size, word(serde_json::to_value(self.positions)))),
             ("edge sums", if self.edge_sums { "yes" } else { "no" }.into()),
+            ("messages", if self.messages { "yes" } else { "no" }.into()),
+            ("edge updates", if self.edge_stream && self.edge_updates { "yes" } else { "no" }.into()),
             ("read-out", word(serde_json::to_value(self.readout))),
             ("composition features", if self.composition_features { "yes" } else { "no" }.into()),
         ];

@@ -75,7 +75,9 @@ impl GraphTransformer {
             .with_layer_norm(config.layer_norm)
             .with_batch_norm(config.batch_norm)
             .with_residual(config.residual)
-            .with_edge_sums(config.edge_sums);
+            .with_edge_sums(config.edge_sums)
+            .with_messages(config.messages)
+            .with_edge_updates(config.edge_updates);
         let of_nodes = config.level == LevelName::Node;
         let pooled = config.readout == Readout::Attention && !of_nodes;
         let pooling = || {

@@ -36,6 +36,8 @@ impl GraphTransformerConfig {
             bias: false,
             softmax: SoftmaxKind::Clamped,
             edge_sums: false,
+            messages: false,
+            edge_updates: true,
             readout: Readout::Mean,
             composition_features: false,
             input_dropout: 0.0,
