@@ -18,8 +18,8 @@ use crate::{
     FeedForward, FeedForwardConfig, Normalization, NormalizationConfig,
     ops::{
         EdgeAttentionArgs, EdgeAttentionOptions, EdgeDropout, EdgeList, EdgeSoftmax, HeadLayout, NormKind, Projection,
-        edge_attention, edge_attention_weights, edge_messages, endpoint_rows, in_blocks, output, output_sublayer, projections,
-        residual_norm, set_sums,
+        edge_attention, edge_attention_weights, edge_messages, endpoint_rows, in_blocks, output, output_sublayer,
+        projections, residual_norm, set_sums,
     },
     trace::{self, Operation},
 };

@@ -24,11 +24,7 @@ pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Option<Read>> {
     in_parts(|| Stream::open(path, Division::Table, PART), path, options)
 }
 
-fn in_parts<'p>(
-    open: impl FnOnce() -> Result<Stream<'p>>,
-    path: &Path,
-    options: &ReadOptions,
-) -> Result<Option<Read>> {
+fn in_parts<'p>(open: impl FnOnce() -> Result<Stream<'p>>, path: &Path, options: &ReadOptions) -> Result<Option<Read>> {
     let has_more = !options.covariates.is_empty() || !options.statics.is_empty() || options.label.is_some();
     // What came through a pipe could not be read again.
     if has_more || options.duplicates == Duplicates::Mean || is_in_memory(path) || is_read_once(path) {
