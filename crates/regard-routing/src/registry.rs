@@ -99,6 +99,7 @@ problems![
     crate::problems::pctsp::Pctsp,
     crate::problems::spctsp::Spctsp,
     crate::problems::cvrptw::Cvrptw,
+    crate::problems::pdp::Pdp,
 ];
 
 /// Name of the problem where none is named.

@@ -1,4 +1,4 @@
-//! A seventh problem, brought by a program of its own: one vehicle picks goods up and delivers
+//! A problem that a program of its own brings: one vehicle picks goods up and delivers
 //! them, every delivery after its pickup. The book's page "Adding a problem" walks through it.
 //!
 //! ```text

@@ -13,6 +13,7 @@ use regard::routing::problems::cvrp::CvrpEnv;
 use regard::routing::problems::cvrptw::CvrptwEnv;
 use regard::routing::problems::op::OpEnv;
 use regard::routing::problems::pctsp::PctspEnv;
+use regard::routing::problems::pdp::PdpEnv;
 use regard::routing::problems::sdvrp::SdvrpEnv;
 use regard::routing::problems::spctsp::SpctspEnv;
 use regard::routing::problems::tsp::TspEnv;
@@ -20,8 +21,8 @@ use regard::routing::{Problem, State, generate::GeneratorConfig};
 
 #[allow(dead_code, reason = "the program's own part is not looked at")]
 #[path = "../examples/pickup_delivery.rs"]
-mod seventh;
-use seventh::PickupDelivery;
+mod of_another_program;
+use of_another_program::PickupDelivery;
 
 /// Builds a solution by choosing among the allowed nodes with `pick`; panics where a law breaks.
 fn construct<P: Problem>(problem: &P, mut pick: impl FnMut(&[usize]) -> usize) -> Vec<usize> {
@@ -172,6 +173,7 @@ problem_suite!(cvrp, CvrpEnv, twice_or_never);
 problem_suite!(cvrptw, CvrptwEnv, twice_or_never);
 problem_suite!(sdvrp, SdvrpEnv, |solution| vec![solution[..solution.len() - 1].to_vec()]);
 problem_suite!(op, OpEnv, twice);
+problem_suite!(pdp, PdpEnv, |solution| vec![solution[1..].to_vec()]);
 problem_suite!(pctsp, PctspEnv, |solution| [twice(solution), vec![vec![], vec![0]]].concat());
 problem_suite!(pickup_delivery, PickupDelivery, |solution| vec![solution[1..].to_vec()]);
 problem_suite!(spctsp, SpctspEnv, |solution| [twice(solution), vec![vec![]]].concat());

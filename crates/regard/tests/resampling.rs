@@ -17,6 +17,7 @@ fn layout(problem: &str) -> (&'static str, &'static str) {
         "cvrp" => ("# capacity: 9\nx,y,demand", ",3"),
         "cvrptw" => ("# capacity: 9\nx,y,demand,ready,service", ",3,2,1"),
         "sdvrp" => ("# split: yes\n# capacity: 9\nx,y,demand", ",3"),
+        "pdp" => ("x,y,pickup", ","),
         "op" => ("# max_length: 20\nx,y,prize", ",2"),
         "pctsp" => ("# required_prize: 4\nx,y,prize,penalty", ",2,1"),
         "spctsp" => ("# required_prize: 4\nx,y,prize,penalty,real_prize", ",2,1,3"),

@@ -21,6 +21,7 @@ fn every_problem_goes_from_a_file_to_a_checked_solution() {
         ("cvrp", "sol"),
         ("cvrptw", "sol"),
         ("sdvrp", "sol"),
+        ("pdp", "tour"),
         ("op", "tour"),
         ("pctsp", "tour"),
         ("spctsp", "tour"),

@@ -43,6 +43,7 @@ mod neighbours;
 pub mod orienteering;
 mod perturbation;
 mod population;
+pub mod precedence;
 mod queue;
 mod quick;
 mod search;

@@ -4,6 +4,7 @@ pub mod cvrp;
 pub mod cvrptw;
 pub mod op;
 pub mod pctsp;
+pub mod pdp;
 pub mod sdvrp;
 pub mod spctsp;
 pub mod tsp;

@@ -30,6 +30,7 @@ static BUILT_IN: &[(&str, &str)] = &experiments![
     "routes/cvrptw20.toml",
     "routes/cvrptw50.toml",
     "routes/sdvrp20.toml",
+    "routes/pdp20.toml",
     "routes/op20.toml",
     "routes/pctsp20.toml",
     "routes/spctsp20.toml",

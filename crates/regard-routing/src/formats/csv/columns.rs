@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::roles::{Head, Roles};
 use super::sheet::Sheet;
-use super::{Notes, Options, TableOptions, instance_of, is_time};
+use super::{ColumnKind, Notes, Options, TableOptions, instance_of, is_of_kind};
 use crate::instance::Instance;
 use crate::{DistanceMatrix, Error, Metric, Result, Sites};
 
@@ -29,7 +29,7 @@ pub struct Columns<'a> {
     /// Names of the nodes for reports, `[rows]`; empty where there are none.
     pub labels: Vec<String>,
     /// Columns of numbers by role, as problems declare them ([`FileSpec::csv`](crate::instance::FileSpec::csv)), each
-    /// `[rows]`.
+    /// `[rows]`. Nodes are named by their rows, counted from 0; a number below 0 or NaN names none.
     pub numbers: Vec<(&'a str, Vec<f64>)>,
     /// The row of the depot, where the problem has one.
     pub depot: usize,
@@ -101,10 +101,11 @@ impl Columns<'_> {
         let ids: Vec<String> = (0..rows).map(|row| row.to_string()).collect();
         let labels = if labels.is_empty() { labels } else { same_count(labels, rows)? };
         let sites = sites.with_ids(ids.clone())?.with_labels(labels);
-        // A time that never ends is an empty field in a table.
-        let field = |role: &str, value: f64| match value == f64::INFINITY && is_time(role) {
-            true => String::new(),
-            false => value.to_string(),
+        // A time that never ends is an empty field in a table, and so is a node that is none.
+        let field = |role: &str, value: f64| {
+            let never = value == f64::INFINITY && is_of_kind(role, ColumnKind::Time);
+            let none = (value < 0.0 || value.is_nan()) && is_of_kind(role, ColumnKind::Node);
+            if never || none { String::new() } else { value.to_string() }
         };
         let fields = |row: usize| numbers.iter().map(|(role, values)| field(role, values[row])).collect();
         // Errors name rows by the lines that a table would have below its header.

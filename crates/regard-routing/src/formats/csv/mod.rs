@@ -18,7 +18,8 @@ mod sheet;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use self::sheet::Column;
@@ -66,6 +67,8 @@ pub enum ColumnKind {
     Amount,
     /// A time. The column and any of its fields may be missing; a time of day such as `8:30` is minutes since midnight.
     Time,
+    /// The id of another row; a field may be empty.
+    Node,
 }
 
 /// Remarks on a table that was read: guessed roles, columns that are not used, rows that were skipped.
@@ -347,7 +350,7 @@ fn problem_of(sheet: &Sheet<'_>, options: &Options) -> Result<&'static str> {
     let mut fitting = fitting(&present);
     if fitting.is_empty() {
         // Times that the problem of the other columns does not know are noted, not refused.
-        let amounts: Vec<&str> = present.iter().copied().filter(|name| !is_time(name)).collect();
+        let amounts: Vec<&str> = present.iter().copied().filter(|name| !is_of_kind(name, ColumnKind::Time)).collect();
         fitting = self::fitting(&amounts);
     }
     let mut chosen = fitting.iter().find(|(_, files)| files.csv_flag.is_none());
@@ -378,10 +381,10 @@ fn fitting(present: &[&str]) -> Vec<(&'static ProblemSpec, &'static FileSpec)> {
     with_files().filter(|(_, files)| fits(files)).collect()
 }
 
-/// If true, the column of that name holds times.
-fn is_time(name: &str) -> bool {
+/// If true, the column of that name holds values of this kind.
+fn is_of_kind(name: &str, kind: ColumnKind) -> bool {
     let mut columns = with_files().flat_map(|(_, files)| files.csv);
-    columns.any(|column| column.kind == ColumnKind::Time && column.names.contains(&name))
+    columns.any(|column| column.kind == kind && column.names.contains(&name))
 }
 
 /// A table of a problem with a depot.
@@ -463,6 +466,48 @@ impl<'s, 't> DepotTable<'s, 't> {
         Ok(values)
     }
 
+    /// The nodes that a column names by their ids, the depot's first; `None` where a field is empty.
+    pub(crate) fn nodes(&self, column: &str) -> Result<Vec<Option<usize>>> {
+        let (at, name) = self.column(column)?;
+        let ids = self.sheet.ids();
+        let rows: HashMap<&str, usize> = ids.iter().enumerate().map(|(row, id)| (id.as_str(), row)).collect();
+        let mut values = Vec::new();
+        for row in self.sheet.rows() {
+            let id = row.field(*at);
+            values.push(match rows.get(id) {
+                _ if id.is_empty() => None,
+                Some(&row) => Some(self.node_of(row)),
+                None => {
+                    let error = row.error(name, format!("found `{}`, expected the id of a row or nothing", shown(id)));
+                    return Err(match regard_data::names::nearest(id, ids.iter().map(String::as_str)) {
+                        Some(near) => error.with_hint(format!("did you mean `{}`?", shown(near))),
+                        None => error,
+                    });
+                }
+            });
+        }
+        if let Some(front) = values.get_mut(..=self.depot) {
+            front.rotate_right(1);
+        }
+        Ok(values)
+    }
+
+    /// The node of a row, the depot being node 0.
+    fn node_of(&self, row: usize) -> usize {
+        match row.cmp(&self.depot) {
+            Ordering::Less => row + 1,
+            Ordering::Equal => 0,
+            Ordering::Greater => row,
+        }
+    }
+
+    /// A column that the problem needs, with its name in the file.
+    fn column(&self, column: &str) -> Result<&Column> {
+        let found = self.columns.iter().find(|(preferred, _)| *preferred == column);
+        let missing = || Error::parse(self.sheet.path, self.sheet.top, format!("has no column `{column}`"));
+        found.map(|(_, found)| found).ok_or_else(missing)
+    }
+
     /// If true, the table has times of day.
     pub(crate) fn has_times_of_day(&self) -> bool {
         self.sheet.times_of_day
@@ -489,10 +534,7 @@ impl<'s, 't> DepotTable<'s, 't> {
         zero_at_depot: bool,
         check: impl Fn(f64) -> Result<(), String>,
     ) -> Result<Vec<f64>> {
-        let Some(column) = self.columns.iter().find(|(preferred, _)| *preferred == column).map(|(_, found)| found)
-        else {
-            return Err(Error::parse(self.sheet.path, self.sheet.top, format!("has no column `{column}`")));
-        };
+        let column = self.column(column)?;
         let (at, name) = column;
         let mut values = Vec::new();
         for (number, row) in self.sheet.rows().enumerate() {
@@ -558,6 +600,8 @@ pub struct Fields<'a> {
     pub options: Vec<(&'static str, String)>,
     /// Columns by name, `[nodes]`.
     pub columns: Vec<(&'static str, &'a [f64])>,
+    /// Columns that name other nodes, `[nodes]`.
+    pub nodes: Vec<(&'static str, &'a [Option<usize>])>,
 }
 
 /// Writes an instance as CSV, under a temporary name first.
@@ -574,12 +618,11 @@ pub fn write<I: SolverInstance>(path: impl AsRef<Path>, instance: &I) -> Result<
 /// # Errors
 /// [`Error::Invalid`] for metrics that CSV cannot hold (write TSPLIB instead).
 pub fn render<I: SolverInstance>(instance: &I) -> Result<String> {
-    let Fields { options, columns } = instance.csv_fields();
-    table(instance.sites(), &options, &columns)
+    table(instance.sites(), &instance.csv_fields())
 }
 
 /// The text with these options as comments and these columns after the coordinates.
-fn table(sites: &Sites, options: &[(&str, String)], columns: &[(&str, &[f64])]) -> Result<String> {
+fn table(sites: &Sites, Fields { options, columns, nodes }: &Fields<'_>) -> Result<String> {
     let header = match sites.metric() {
         Metric::Euclidean => "id,x,y",
         Metric::GreatCircleKm => "id,lat,lon",
@@ -595,12 +638,16 @@ fn table(sites: &Sites, options: &[(&str, String)], columns: &[(&str, &[f64])]) 
         text.push_str(&format!("{mark}{line}\n"));
     }
     text.push_str(header);
-    text.extend(columns.iter().map(|(name, _)| format!(",{name}")));
+    let names = columns.iter().map(|(name, _)| name).chain(nodes.iter().map(|(name, _)| name));
+    text.extend(names.map(|name| format!(",{name}")));
     for (node, (id, [first, second, _])) in sites.ids().iter().zip(sites.coordinates()).enumerate() {
         text.push_str(&format!("\n{},{first},{second}", quoted(id)));
         // What never ends has no number.
         let shown = |value: f64| if value.is_finite() { format!(",{value}") } else { ",".to_owned() };
         text.extend(columns.iter().map(|(_, values)| shown(values[node])));
+        let named =
+            |other: Option<usize>| other.map_or(",".to_owned(), |other| format!(",{}", quoted(&sites.ids()[other])));
+        text.extend(nodes.iter().map(|(_, others)| named(others[node])));
     }
     text.push('\n');
     Ok(text)

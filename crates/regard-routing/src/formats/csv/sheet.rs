@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::super::{number, shown, stem};
 use super::roles::{Head, Roles};
-use super::{ColumnKind, Duplicates, Notes, TableOptions, flag, is_time, known_options, problem_of};
+use super::{ColumnKind, Duplicates, Notes, TableOptions, flag, is_of_kind, known_options, problem_of};
 use crate::instance::FileSpec;
 use crate::registry;
 use crate::sites::is_coordinate;
@@ -210,10 +210,10 @@ impl<'t> Sheet<'t> {
         let texts = ["id", "name", "depot"];
         let columns: Vec<(&'static str, Column)> = super::roles::role_names()
             .into_iter()
-            .filter(|role| !texts.contains(role))
+            .filter(|role| !texts.contains(role) && !is_of_kind(role, ColumnKind::Node))
             .filter_map(|role| Some((role, self.roles.get(role)?.clone())))
             .collect();
-        for (_, (at, name)) in columns.iter().filter(|(role, _)| is_time(role)) {
+        for (_, (at, name)) in columns.iter().filter(|(role, _)| is_of_kind(role, ColumnKind::Time)) {
             let mut example = None;
             for field in self.rows.iter_mut().filter_map(|(_, fields)| fields.get_mut(*at)) {
                 if let Some(value) = minutes(field) {

@@ -160,5 +160,5 @@ pub(crate) fn csv_fields(instance: &Cvrp) -> csv::Fields<'_> {
         options.push(("max_length", limit.to_string()));
         options.push(("service_time", instance.service().to_string()));
     }
-    csv::Fields { options, columns: vec![("demand", instance.demands())] }
+    csv::Fields { options, columns: vec![("demand", instance.demands())], ..csv::Fields::default() }
 }

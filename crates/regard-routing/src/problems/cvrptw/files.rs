@@ -213,5 +213,5 @@ pub(super) fn csv_fields(instance: &Cvrptw) -> csv::Fields<'_> {
         ("due", &windows.due[..]),
         ("service", &windows.service[..]),
     ];
-    csv::Fields { options, columns }
+    csv::Fields { options, columns, ..csv::Fields::default() }
 }

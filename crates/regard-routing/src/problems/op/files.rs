@@ -152,6 +152,7 @@ impl SolverInstance for Op {
         csv::Fields {
             options: vec![("max_length", self.max_length().to_string())],
             columns: vec![("prize", self.prizes())],
+            ..csv::Fields::default()
         }
     }
 

@@ -45,6 +45,7 @@ pub(crate) fn csv_fields(instance: &Pctsp) -> csv::Fields<'_> {
     csv::Fields {
         options: vec![("required_prize", instance.required().to_string())],
         columns: vec![("prize", instance.prizes()), ("penalty", instance.penalties())],
+        ..csv::Fields::default()
     }
 }
 

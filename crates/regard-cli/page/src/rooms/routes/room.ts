@@ -59,6 +59,8 @@ const REACH = { mouse: 12, pen: 16, touch: 24 } as Record<string, number>;
 const PROBLEMS: Record<string, { name: string; cost: string }> = {
   tsp: { name: 'Travelling salesman', cost: 'Length of the tour' },
   cvrp: { name: 'Vehicle routing', cost: 'Length of all routes' },
+  cvrptw: { name: 'Vehicle routing with time windows', cost: 'Length of all routes' },
+  pdp: { name: 'Pickup and delivery', cost: 'Length of the trip' },
   sdvrp: { name: 'Split-delivery vehicle routing', cost: 'Length of all routes' },
   op: { name: 'Orienteering', cost: 'Collected prize' },
   pctsp: { name: 'Prize collecting', cost: 'Length and penalties' },
