@@ -196,6 +196,7 @@ def routes(folder):
     yield from searches(folder)
     yield from large_tours(folder)
     yield from directed(folder)
+    yield from pickup_delivery(folder)
     yield from deadlines(folder)
 
 
@@ -289,6 +290,29 @@ def directed(folder):
             row += [f"{one['regard']['seconds']:.1f} s", f"{name} {one[peer]['cost']:,.0f}", f"{one[peer]['seconds']:.1f} s"]
             rows.append([*row, f"{one['regard']['cost'] / one[peer]['cost'] - 1:+.2%}"])
         yield tables.markdown(["problem", "nodes", "regard", "time", "peer", "time", "difference"], rows) + "\n"
+
+
+def pickup_delivery(folder):
+    """Trips on which each pickup comes before its delivery, beside OR-Tools."""
+    for _, record in records.read(folder, "pickup-delivery"):
+        yield "### Pickup and delivery beside OR-Tools\n"
+        yield (
+            f"One vehicle; uniform places, half of them pickups; {len(record['rows'][0]['regard'])} instances of each size. `regard solve --time "
+            f"{record['seconds']:g}s --threads 1` and OR-Tools {record['versions']['ortools']} (guided local search) with the same time limit at "
+            f"the same time, each on one core of {record['machine']['cpu']} ({record['date']}). Mean lengths in sides of the square, computed again "
+            "by another program. Measured with `python bench/pickup_delivery.py`.\n"
+        )
+        rows = []
+        for one in record["rows"]:
+            solved = [(ours, theirs) for ours, theirs in zip(one["regard"], one["ortools"]) if theirs]
+            mean = lambda values: sum(values) / len(values)
+            row = [f"{one['nodes']:,}", f"{mean(one['regard']):.3f}"]
+            if len(solved) < len(one["regard"]):
+                rows.append([*row, f"{len(solved)} of {len(one['regard'])} solved", "-", "-"])
+                continue
+            apart = [ours / theirs - 1 for ours, theirs in solved]
+            rows.append([*row, f"{mean(one['ortools']):.3f}", f"{mean(apart):+.2%}", f"{min(apart):+.2%} to {max(apart):+.2%}"])
+        yield tables.markdown(["places", "regard", "OR-Tools", "mean difference", "single instances"], rows) + "\n"
 
 
 def searches(folder):
@@ -759,6 +783,7 @@ def index():
         ("search", "local search of two builds", "search.py"),
         ("large", "tours through very many places beside Concorde", "large.py"),
         ("directed", "tours and vehicle routes beside LKH and PyVRP where distances differ by direction", "directed.py"),
+        ("pickup-delivery", "pickup and delivery beside OR-Tools", "pickup_delivery.py"),
         ("scale", "several ranks, streams and files larger than memory", "scale.py"),
         ("solomon", "Solomon's instances with time windows beside PyVRP", "solomon.py"),
         ("deadlines", "ends of `solve --time` on a busy machine", "deadlines.py"),

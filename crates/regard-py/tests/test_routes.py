@@ -55,6 +55,22 @@ def test_prizes_are_collected_within_a_length(points: npt.NDArray[np.float64], r
     assert np.hypot(*np.diff(stops, axis=0).T).sum() <= 2.0 + 1e-9
 
 
+def test_loads_are_picked_up_before_they_are_delivered(points: npt.NDArray[np.float64]) -> None:
+    # The depot is row 4, and the loads of the last ten rows are picked up at the first ones.
+    pickups = np.full(30, -1)
+    pickups[20:] = [0, 1, 2, 3, 5, 5, 5, 6, 7, 8]
+    solution = regard.solve(points, pickups=pickups, depot=4)
+    assert solution.instance.problem == "pdp"
+    assert sorted(solution.tour) == [row for row in range(30) if row != 4]
+    at = {row: place for place, row in enumerate(solution.tour)}
+    assert all(at[pickups[row]] < at[row] for row in range(20, 30))
+    stops = points[[4, *solution.tour, 4]]
+    assert solution.cost == pytest.approx(np.hypot(*np.diff(stops, axis=0).T).sum())
+    pickups[3] = 30
+    with pytest.raises(regard.InputError, match="pickup.*node 3"):
+        regard.solve(points, pickups=pickups, depot=4)
+
+
 def test_degrees_are_kilometres() -> None:
     places = [[48.8566, 2.3522], [52.52, 13.405], [40.4168, -3.7038], [41.9028, 12.4964]]
     solution = regard.solve(places, metric="degrees", names=["Paris", "Berlin", "Madrid", "Rome"])

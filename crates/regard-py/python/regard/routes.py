@@ -31,6 +31,7 @@ _COLUMNS = {
     "prizes": "prize",
     "penalties": "penalty",
     "real_prizes": "real_prize",
+    "pickups": "pickup",
 }
 #: Columns of the begin and the end of a time window, and of the service time.
 _WINDOW = ("ready", "due")
@@ -90,6 +91,8 @@ class Instance:
         `demands` and `capacity`, vehicle routing with time windows. A unit of distance takes a unit of time.
     service_times : float or array_like, shape (nodes,), optional
         Time of a visit.
+    pickups : array_like of int, shape (nodes,), optional
+        The row at which the load of a node is picked up, -1 where there is none: pickup and delivery.
     split : bool
         If true, several vehicles may serve one customer.
     depot : int
@@ -125,6 +128,7 @@ class Instance:
         required_prize: float | None = None,
         time_windows: npt.ArrayLike | None = None,
         service_times: npt.ArrayLike | None = None,
+        pickups: npt.ArrayLike | None = None,
         split: bool = False,
         depot: int = 0,
         metric: str = "euclidean",
