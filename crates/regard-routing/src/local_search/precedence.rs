@@ -23,7 +23,7 @@
 //! # }
 //! ```
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -53,6 +53,10 @@ const BLINK: f64 = 0.01;
 const TEMPERATURES: [f64; 2] = [2.0, 0.02];
 /// Larger instances are not constructed by insertion, whose time grows with the square.
 const INSERTED_UP_TO: usize = 1000;
+/// Rounds of a tour on which deliveries that are not on board wait for the next one.
+const ROUNDS: usize = 8;
+/// Longer than any search takes.
+const NEVER: Duration = Duration::from_secs(1 << 32);
 /// Gains of less than this share of the length are the rounding of sums in another order.
 const ROUNDING: f64 = 1e-12;
 
@@ -67,6 +71,8 @@ pub struct Problem<'a> {
     groups: Vec<Vec<Node>>,
     /// The group of each node.
     group_of: Vec<usize>,
+    /// The place of each node in its group.
+    rank: Vec<usize>,
 }
 
 /// Amount of search, and its seed.
@@ -100,19 +106,19 @@ impl<'a> Problem<'a> {
         let before: Vec<Node> = before.iter().map(|first| first.unwrap_or(0) as Node).collect();
         let mut after = vec![Vec::new(); nodes];
         (1..nodes).filter(|&node| before[node] != 0).for_each(|node| after[before[node] as usize].push(node as Node));
-        let (mut groups, mut group_of): (Vec<Vec<Node>>, _) = (Vec::new(), vec![0; nodes]);
+        let (mut groups, mut group_of, mut rank) = (Vec::new(), vec![0; nodes], vec![0; nodes]);
         for root in (1..nodes).filter(|&node| before[node] == 0) {
             let mut group = vec![root as Node];
             let mut at = 0;
             while at < group.len() {
                 let node = group[at] as usize;
-                group_of[node] = groups.len();
+                (group_of[node], rank[node]) = (groups.len(), at);
                 group.extend(&after[node]);
                 at += 1;
             }
             groups.push(group);
         }
-        Self { sites, before, after, groups, group_of }
+        Self { sites, before, after, groups, group_of, rank }
     }
 
     /// Length of the round trip from the depot through these nodes.
@@ -151,13 +157,12 @@ pub fn construct(problem: &Problem<'_>, deadline: Option<Instant>) -> (&'static 
             return ("insertion", visits(&trip.nodes));
         }
     }
-    let (_, tour) = quick_tour(problem.sites, deadline.unwrap_or_else(|| Instant::now() + GRACE));
+    let (_, tour) = quick_tour(problem.sites, deadline.unwrap_or_else(|| Instant::now() + NEVER));
     let depot = tour.iter().position(|&node| node == 0).unwrap_or(0);
     let mut waiting: Vec<Node> = tour[depot..].iter().chain(&tour[..depot]).skip(1).map(|&node| node as Node).collect();
     let (mut nodes, mut is_there) = (Vec::with_capacity(waiting.len()), vec![false; problem.sites.len()]);
     is_there[0] = true;
-    // Each round visits at least the first of each chain of nodes.
-    while !waiting.is_empty() {
+    for _ in 0..ROUNDS {
         waiting.retain(|&node| {
             let comes = is_there[problem.before[node as usize] as usize];
             if comes {
@@ -167,6 +172,8 @@ pub fn construct(problem: &Problem<'_>, deadline: Option<Instant>) -> (&'static 
             !comes
         });
     }
+    // Long chains would need as many rounds.
+    nodes.extend(problem.groups.iter().flatten().filter(|&&node| !is_there[node as usize]));
     ("tour, deliveries when they are on board", visits(&nodes))
 }
 
@@ -477,11 +484,7 @@ impl Trip {
     fn recreate(&mut self, search: &Search<'_>, removed: &mut [Vec<Node>], random: &mut Pcg64Mcg) {
         removed.shuffle(random);
         // Of a large group, nodes were taken one by one: each comes in behind the one that it comes after.
-        let depth = |nodes: &[Node]| {
-            let group = &search.problem.groups[search.problem.group_of[nodes[0] as usize]];
-            if group.len() <= TOGETHER_UP_TO { 0 } else { group.iter().position(|node| *node == nodes[0]).unwrap_or(0) }
-        };
-        removed.sort_by_key(|nodes| depth(nodes));
+        removed.sort_by_key(|nodes| if nodes.len() == 1 { search.problem.rank[nodes[0] as usize] } else { 0 });
         for nodes in removed.iter() {
             self.put_in(search, nodes, &mut |_| random.random_bool(BLINK));
         }

@@ -146,6 +146,14 @@ fn searches_keep_the_rules_whatever_the_form_and_the_size() {
 }
 
 #[test]
+fn a_chain_of_thousands_is_found_in_time() {
+    let pickups: Vec<Option<usize>> = (0..5000).map(|node| (node > 1).then(|| node - 1)).collect();
+    let instance = random(3, &pickups);
+    let (name, only) = instance.construct(None).unwrap();
+    assert_eq!((name, only), ("tour, deliveries when they are on board", (1..5000).collect()));
+}
+
+#[test]
 fn distances_may_differ_by_direction() {
     let rows = vec![0.0, 1.0, 9.0, 9.0, 9.0, 0.0, 1.0, 9.0, 9.0, 9.0, 0.0, 1.0, 1.0, 9.0, 9.0, 0.0];
     let metric = crate::Metric::Explicit(crate::DistanceMatrix::from_rows(4, rows).unwrap());
