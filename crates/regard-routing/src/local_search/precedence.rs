@@ -14,11 +14,11 @@
 //! use regard_routing::local_search::precedence::{Options, Problem, construct, improve};
 //!
 //! # fn main() -> regard_routing::Result<()> {
-//! // On a line: the load for node 1 is picked up at node 2, behind it.
-//! let line = Sites::euclidean("line", vec![[0.0, 0.0], [1.0, 0.0], [2.0, 0.0], [3.0, 0.0]])?;
-//! let problem = Problem::new(&line, &[None, Some(2), None, None]);
+//! // Around a square: the load for node 1 is picked up at node 2, so it is driven the other way round.
+//! let square = Sites::euclidean("square", vec![[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])?;
+//! let problem = Problem::new(&square, &[None, Some(2), None, None]);
 //! let (_, visits) = construct(&problem, None);
-//! assert_eq!(improve(&problem, visits, &Options::default(), None), [2, 3, 1]);
+//! assert_eq!(improve(&problem, visits, &Options::default(), None), [3, 2, 1]);
 //! # Ok(())
 //! # }
 //! ```
