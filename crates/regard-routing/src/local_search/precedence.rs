@@ -312,7 +312,7 @@ impl Trip {
         [if gap == 0 { 0 } else { self.nodes[gap - 1] }, self.nodes.get(gap).copied().unwrap_or(0)]
     }
 
-    /// What a node adds in a gap.
+    /// The length that a node adds in a gap.
     fn added(&self, search: &Search<'_>, node: Node, gap: usize) -> f64 {
         let [last, next] = self.around(gap);
         let of = |a, b| search.distances.of(a, b);
