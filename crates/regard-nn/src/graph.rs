@@ -57,8 +57,8 @@ pub struct GraphLayerConfig {
     /// Default: false.
     #[config(default = false)]
     pub edge_sums: bool,
-    /// If true, the sum of the messages `max(v_j + e_ij, 0)` of its incoming edges is added to a node's attention,
-    /// with its values and projected edge rows (GINE, Hu et al. 2020). Default: false.
+    /// If true, the sum of the messages `max(v_j + sign(e_ij) ln(1 + |e_ij|), 0)` of its incoming edges is added to a
+    /// node's attention, with its values and projected edge rows (after GINE, Hu et al. 2020). Default: false.
     #[config(default = false)]
     pub messages: bool,
     /// If false, edges that have rows keep them. Default: true.

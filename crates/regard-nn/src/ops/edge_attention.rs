@@ -288,9 +288,10 @@ pub fn edge_attention_composed(
     (attended, edge)
 }
 
-/// Sums of the messages `max(x_j + e_ij, 0)` over the edges `j → i` into each node, `[nodes, width]`: of rows `x [nodes,
+/// Sums of the messages `max(x_j + f(e_ij), 0)` over the edges `j → i` into each node, `[nodes, width]`: of rows `x [nodes,
 /// width]` and edges `e [edges, width]`, which are 0 where there are none (GINE, Hu et al. 2020, "Strategies for Pre-training
-/// Graph Neural Networks"). Rows have interleaved heads.
+/// Graph Neural Networks"). With `f(e) = sign(e) ln(1 + |e|)`, edges that were multiplied in every layer do not overflow. Rows
+/// have interleaved heads.
 ///
 /// # Panics
 /// If the shapes do not match.
@@ -301,17 +302,21 @@ pub fn edge_messages(x: Tensor<2>, edge: Option<Tensor<2>>, graph: &EdgeList, he
         return Tensor::zeros([nodes, width], &device);
     }
     let gathered = x.clone().select(0, endpoints(graph, &device).0);
-    let whole = edge.clone().map_or(gathered.clone(), |edge| gathered.clone() + edge);
+    let bounded = edge.as_ref().map(|edge| edge.clone().sign() * edge.clone().abs().log1p());
+    let whole = bounded.clone().map_or(gathered.clone(), |bounded| gathered.clone() + bounded);
     let messages = activation::relu(whole.clone());
     let sums = set_sums(messages.clone(), &graph.offsets().into());
     if trace::recording() {
         let blocks = |rows: &Tensor<2>| in_blocks(rows, heads);
         let rows = graph.sources().iter().map(|&source| source as usize).collect();
         trace::step("from_source", Operation::Rows { rows }).from(&blocks(&x)).values(EDGES, &blocks(&gathered));
-        if let Some(edge) = &edge {
+        if let (Some(edge), Some(bounded)) = (&edge, &bounded) {
+            trace::step("edge_logarithm", Operation::Formula("sign(x) ln(1 + |x|)".into()))
+                .from(&blocks(edge))
+                .values(EDGES, &blocks(bounded));
             trace::step("with_edge", Operation::Sum)
                 .from(&blocks(&gathered))
-                .from(&blocks(edge))
+                .from(&blocks(bounded))
                 .values(EDGES, &blocks(&whole));
         }
         trace::step("message", Operation::Relu).from(&blocks(&whole)).values(EDGES, &blocks(&messages));
