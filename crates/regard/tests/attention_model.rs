@@ -42,7 +42,8 @@ fn fresh_weights_are_drawn_as_the_original_code_draws_them() {
     let largest = |name: &str| weights[name].data.iter().fold(0.0_f32, |m, v| m.max(v.abs()));
     let near = |name: &str, bound: f32| {
         let found = largest(name);
-        assert!(found <= bound && found > 0.8 * bound, "{name}: {found}, bound {bound}");
+        // The smallest array has 24 numbers: five draws in a million have none above.
+        assert!(found <= bound && found > 0.6 * bound, "{name}: {found}, bound {bound}");
     };
     near("W_placeholder", 1.0);
     near("embedder.layers.0.0.module.W_query", 0.5); // 1 / sqrt(4)
