@@ -72,15 +72,23 @@ impl<'a> Prepared<'a> {
 
     /// Binned rows.
     pub(crate) fn bins(&self) -> &Bins {
-        self.bins.get_or_init(|| Bins::of(&self.view.gather(&self.rows), self.view.columns(), MOST))
+        self.binned(&self.bins, MOST)
     }
 
     /// Binned rows, with several rows a bin where there are few rows.
     pub(crate) fn coarse_bins(&self) -> &Bins {
-        self.coarse_bins.get_or_init(|| {
-            let most = (self.rows.len() / 4).clamp(16, MOST);
-            Bins::of(&self.view.gather(&self.rows), self.view.columns(), most)
-        })
+        self.binned(&self.coarse_bins, (self.rows.len() / 4).clamp(16, MOST))
+    }
+
+    /// Rows in at most so many bins, kept in `place`.
+    fn binned<'p>(&self, place: &'p OnceLock<Bins>, most: usize) -> &'p Bins {
+        if let Some(bins) = place.get() {
+            return bins;
+        }
+        // Binning is parallel. A thread that waits for its parts may begin another fit, which wants the same bins: it would
+        // wait for itself if the place were locked meanwhile. So two threads may make them, and one is kept.
+        let bins = Bins::of(&self.view.gather(&self.rows), self.view.columns(), most);
+        place.get_or_init(|| bins)
     }
 
     /// Rows without their zeros.
