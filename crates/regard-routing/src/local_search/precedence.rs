@@ -35,7 +35,9 @@ use super::distances::Distances;
 use super::neighbours::{Choice, Neighbours};
 use super::quick::{GRACE, quick_tour};
 use super::tour::Node;
-use crate::Sites;
+use crate::{Sites, depot};
+
+pub use super::orienteering::Options;
 
 /// The width of the neighbour lists.
 const NEIGHBOURS: usize = 24;
@@ -75,24 +77,6 @@ pub struct Problem<'a> {
     rank: Vec<usize>,
 }
 
-/// Amount of search, and its seed.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Seed of the random choices.
-    pub seed: u64,
-    /// Searches until here if set, whatever `iterations` says, on all threads; such a run depends on the machine.
-    pub deadline: Option<Instant>,
-    /// Trips tried without a deadline; the outcome then depends on nothing but the input. 0 leaves only a descent: each
-    /// node is moved to its best place.
-    pub iterations: usize,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { seed: 1234, deadline: None, iterations: 20_000 }
-    }
-}
-
 impl<'a> Problem<'a> {
     /// Prepares an instance in which each node comes after that of `before [nodes]`, where there is one. No node comes after
     /// itself, not even by way of others.
@@ -123,18 +107,19 @@ impl<'a> Problem<'a> {
 
     /// Length of the round trip from the depot through these nodes.
     fn length(&self, visits: &[Node]) -> f64 {
-        let distance = |a: Node, b: Node| self.sites.distance(a as usize, b as usize);
-        let ends = visits.first().zip(visits.last());
-        let inside: f64 = visits.windows(2).map(|pair| distance(pair[0], pair[1])).sum();
-        ends.map_or(0.0, |(&first, &last)| distance(0, first) + inside + distance(last, 0))
+        depot::round_trip(self.sites, &visits_of(visits))
     }
+}
+
+/// Nodes as callers number them.
+fn visits_of(nodes: &[Node]) -> Vec<usize> {
+    nodes.iter().map(|&node| node as usize).collect()
 }
 
 /// A round trip from the depot, and the name of how it was found: each group of nodes where it adds least, or, where that
 /// takes too long, a tour through all nodes on which deliveries wait for their pickups.
 #[must_use]
 pub fn construct(problem: &Problem<'_>, deadline: Option<Instant>) -> (&'static str, Vec<usize>) {
-    let visits = |nodes: &[Node]| nodes.iter().map(|&node| node as usize).collect();
     let mut clock = Clock::new(deadline.and_then(|deadline| deadline.checked_add(GRACE)));
     if problem.sites.len() <= INSERTED_UP_TO {
         let distances = Distances::new(problem.sites, &mut clock);
@@ -154,7 +139,7 @@ pub fn construct(problem: &Problem<'_>, deadline: Option<Instant>) -> (&'static 
             trip.put_in(&search, &problem.groups[group], &mut |_| false);
         }
         if trip.nodes.len() + 1 == problem.sites.len() {
-            return ("insertion", visits(&trip.nodes));
+            return ("insertion", visits_of(&trip.nodes));
         }
     }
     let (_, tour) = quick_tour(problem.sites, deadline.unwrap_or_else(|| Instant::now() + NEVER));
@@ -174,7 +159,7 @@ pub fn construct(problem: &Problem<'_>, deadline: Option<Instant>) -> (&'static 
     }
     // Long chains would need as many rounds.
     nodes.extend(problem.groups.iter().flatten().filter(|&&node| !is_there[node as usize]));
-    ("tour, deliveries when they are on board", visits(&nodes))
+    ("tour, deliveries when they are on board", visits_of(&nodes))
 }
 
 /// The trip through these nodes improved; never a longer one. `progress` receives the length of better trips.
@@ -208,7 +193,7 @@ pub fn improve(
     let threads = if options.deadline.is_some() { rayon::current_num_threads() as u64 } else { 1 };
     let found: Vec<(f64, Vec<Node>)> = (0..threads).into_par_iter().map(found).collect();
     match found.into_iter().min_by(|(one, _), (other, _)| one.total_cmp(other)) {
-        Some((length, nodes)) if length < before => nodes.into_iter().map(|node| node as usize).collect(),
+        Some((length, nodes)) if length < before => visits_of(&nodes),
         _ => visits,
     }
 }

@@ -95,7 +95,8 @@ pub struct Options {
     /// Searches until here if set, whatever `iterations` says; such a run depends on the machine.
     pub deadline: Option<Instant>,
     /// Iterations without a deadline; the outcome then depends on nothing but the input. 0 leaves only a descent: nodes
-    /// are put in, the route is shortened and nodes that do not pay are left out.
+    /// are put in, the route is shortened and nodes that do not pay are left out; where all are visited
+    /// ([`precedence`](super::precedence)), each is moved to its best place.
     pub iterations: usize,
 }
 

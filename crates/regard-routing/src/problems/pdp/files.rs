@@ -16,9 +16,6 @@ use crate::{Result, Sites, visits_of};
 const PICKUP: CsvColumn =
     CsvColumn { names: &["pickup", "pickup_id", "picked_up_at"], words: &[], kind: ColumnKind::Node };
 
-/// Trips tried for one perturbation of the travelling salesman's search.
-const ITERATIONS_PER_PERTURBATION: usize = 10;
-
 impl SolverInstance for Pdp {
     type Problem = PdpEnv;
 
@@ -67,9 +64,7 @@ impl SolverInstance for Pdp {
     }
 
     fn local_search(&self, solution: Vec<usize>, options: &LocalSearchOptions) -> Vec<usize> {
-        let iterations = options.perturbations_per_node.saturating_mul(self.len());
-        let iterations = iterations.saturating_mul(ITERATIONS_PER_PERTURBATION);
-        let amount = Options { seed: options.seed, deadline: options.deadline, iterations };
+        let amount = Options::of(self.len(), options);
         let problem = precedence::Problem::new(Pdp::sites(self), self.pickups());
         let progress = |length: f64| options.best.offer(length);
         precedence::improve(&problem, visits_of(&solution), &amount, Some(&progress))
