@@ -18,8 +18,8 @@ use crate::{
     FeedForward, FeedForwardConfig, Normalization, NormalizationConfig,
     ops::{
         EdgeAttentionArgs, EdgeAttentionOptions, EdgeDropout, EdgeList, EdgeSoftmax, HeadLayout, NormKind, Projection,
-        edge_attention, edge_attention_weights, edge_messages, endpoint_rows, in_blocks, output, output_sublayer,
-        projections, residual_norm, set_sums,
+        edge_attention, edge_attention_weights, edge_logarithm, edge_messages, endpoint_rows, in_blocks, output,
+        output_sublayer, projections, residual_norm, set_sums,
     },
     trace::{self, Operation},
 };
@@ -189,18 +189,13 @@ impl GraphLayer {
     /// Adds the sum over incoming edges to each node's attention, if the layer uses it.
     fn with_sums(&self, nodes: Tensor<2>, products: Option<&Tensor<2>>, graph: &EdgeList) -> Tensor<2> {
         let (Some(factor), Some(products)) = (&self.edge_sums, products) else { return nodes };
-        // The products have three factors and rare large values. Without the logarithm their sums, multiplied
-        // again in every layer, would overflow.
-        let bounded = products.clone().sign() * products.clone().abs().log1p();
+        let bounded = edge_logarithm(products, self.heads);
         let sums = set_sums(bounded.clone(), &graph.offsets().into());
         let scaled = sums.clone() * factor.val().unsqueeze();
         let sum = nodes.clone() + scaled.clone();
         if trace::recording() {
             let blocks = |rows: &Tensor<2>| in_blocks(rows, self.heads);
             const NODES: [&str; 2] = ["node", "channel"];
-            trace::step("edge_logarithm", Operation::Formula("sign(x) ln(1 + |x|)".into()))
-                .from(&blocks(products))
-                .values(["edge", "channel"], &blocks(&bounded));
             trace::step("edge_total", Operation::EdgeTotal)
                 .from(&blocks(&bounded))
                 .from(&endpoint_rows(graph, &nodes.device()))

@@ -288,6 +288,18 @@ pub fn edge_attention_composed(
     (attended, edge)
 }
 
+/// `sign(x) ln(1 + |x|)` of the edge stream `[edges, width]` with interleaved heads. Its rows have three factors and rare large
+/// values: multiplied again in every layer, their sums would overflow.
+pub fn edge_logarithm(rows: &Tensor<2>, heads: usize) -> Tensor<2> {
+    let bounded = rows.clone().sign() * rows.clone().abs().log1p();
+    if trace::recording() {
+        trace::step("edge_logarithm", Operation::Formula("sign(x) ln(1 + |x|)".into()))
+            .from(&in_blocks(rows, heads))
+            .values(EDGES, &in_blocks(&bounded, heads));
+    }
+    bounded
+}
+
 /// Sums of the messages `max(x_j + f(e_ij), 0)` over the edges `j → i` into each node, `[nodes, width]`: of rows `x [nodes,
 /// width]` and edges `e [edges, width]`, which are 0 where there are none (GINE, Hu et al. 2020, "Strategies for Pre-training
 /// Graph Neural Networks"). With `f(e) = sign(e) ln(1 + |e|)`, edges that were multiplied in every layer do not overflow. Rows
@@ -302,7 +314,7 @@ pub fn edge_messages(x: Tensor<2>, edge: Option<Tensor<2>>, graph: &EdgeList, he
         return Tensor::zeros([nodes, width], &device);
     }
     let gathered = x.clone().select(0, endpoints(graph, &device).0);
-    let bounded = edge.as_ref().map(|edge| edge.clone().sign() * edge.clone().abs().log1p());
+    let bounded = edge.map(|edge| edge_logarithm(&edge, heads));
     let whole = bounded.clone().map_or(gathered.clone(), |bounded| gathered.clone() + bounded);
     let messages = activation::relu(whole.clone());
     let sums = set_sums(messages.clone(), &graph.offsets().into());
@@ -310,10 +322,7 @@ pub fn edge_messages(x: Tensor<2>, edge: Option<Tensor<2>>, graph: &EdgeList, he
         let blocks = |rows: &Tensor<2>| in_blocks(rows, heads);
         let rows = graph.sources().iter().map(|&source| source as usize).collect();
         trace::step("from_source", Operation::Rows { rows }).from(&blocks(&x)).values(EDGES, &blocks(&gathered));
-        if let (Some(edge), Some(bounded)) = (&edge, &bounded) {
-            trace::step("edge_logarithm", Operation::Formula("sign(x) ln(1 + |x|)".into()))
-                .from(&blocks(edge))
-                .values(EDGES, &blocks(bounded));
+        if let Some(bounded) = &bounded {
             trace::step("with_edge", Operation::Sum)
                 .from(&blocks(&gathered))
                 .from(&blocks(bounded))

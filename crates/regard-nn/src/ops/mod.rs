@@ -32,7 +32,7 @@ pub use attention::{
 pub use dropout::{Dropout, apply_dropout};
 pub use edge_attention::{
     EdgeAttentionArgs, EdgeAttentionOptions, EdgeDropout, EdgeList, EdgeSoftmax, HeadLayout, edge_attention,
-    edge_attention_composed, edge_attention_weights, edge_messages, endpoint_rows,
+    edge_attention_composed, edge_attention_weights, edge_logarithm, edge_messages, endpoint_rows,
 };
 pub use feed_forward::{
     Activation, feed_forward, feed_forward_composed, feed_forward_sublayer, feed_forward_sublayer_composed,
