@@ -118,7 +118,10 @@ impl<'p> Stream<'p> {
                 Opened::Records(records) => Opened::Records(Box::new(Records { is_csv: true, ..*records })),
                 other => other,
             }),
-            None => Records::open(open_once(path)?, path, division, if read_once { part } else { 0 }),
+            None if !read_once => Records::open(open_once(path)?, path, division, 0),
+            // Parts of a table whose rows belong together may turn out to be none.
+            None if division == Division::Table => Records::open(open_once(path)?, path, division, small as usize),
+            None => Records::open(open_once(path)?, path, division, part),
         };
         match open()? {
             Opened::Records(mut records) => {

@@ -34,6 +34,18 @@ pub struct Read {
     pub report: ReadReport,
 }
 
+impl Read {
+    /// Series that stand in no file.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`](crate::Error::Invalid) for steps beyond the calendar.
+    pub fn of(panel: Panel) -> Result<Self> {
+        let report = report_of(&panel, None)?;
+        let rows = panel.series().iter().map(crate::series::Series::len).sum();
+        Ok(Self { panel, report: ReadReport { rows, ..report } })
+    }
+}
+
 /// Reads series from a file: a table as text, compressed by gzip or not, or Parquet (with the feature of that
 /// name). Its first bytes decide.
 ///
@@ -47,8 +59,12 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Read> {
     let path = path.as_ref();
     match parts::read(path, options)? {
         Some(read) => Ok(read),
-        None => Ok(table(Rows::open(path, options.delimiter)?, options, Extent::Whole)?.0),
+        None => whole(path, options),
     }
+}
+
+fn whole(path: &Path, options: &ReadOptions) -> Result<Read> {
+    Ok(table(Rows::open(path, options.delimiter)?, options, Extent::Whole)?.0)
 }
 
 /// Reads series from the text of a table; `path` names it in errors.
@@ -215,6 +231,9 @@ pub struct ReadOptions {
     pub label_optional: bool,
     /// The treatment of two rows of one series and stamp.
     pub duplicates: Duplicates,
+    /// Steps at the end of each series that are needed: of a file that is read part by part, no others are kept, and a pipe
+    /// is read so too; `None` keeps all.
+    pub last: Option<usize>,
     /// The decimal mark of numbers; `None` is the one that they show.
     pub decimal: Option<Decimal>,
     /// The character between fields; `None` is the one of comma, semicolon and tab that the header has most

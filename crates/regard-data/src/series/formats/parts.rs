@@ -16,24 +16,47 @@ use crate::table::stream::{Division, PART, Part, Stream, read_in_order};
 use crate::{Error, Result};
 
 /// Reads a file that is larger than 256 MiB part by part; `None` for one that is read whole: a smaller one, one whose
-/// rows say more than stamp and value, one whose parts have stamps in common, or one that is not understood in parts.
+/// rows say more than stamp and value, one whose parts have stamps in common, or one that is not understood in parts. A
+/// pipe of which the ends of series are asked for is read here, whatever its size.
 ///
 /// # Errors
-/// Those of a part, as [`super::read`] has them.
+/// Those of a part, as [`super::read`] has them; a larger pipe that cannot be read in parts.
 pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Option<Read>> {
-    in_parts(|| Stream::open(path, Division::Table, PART), path, options)
+    let is_piped = is_read_once(path);
+    if !is_divisible(options) || is_in_memory(path) || is_piped && options.last.is_none() {
+        return Ok(None);
+    }
+    of_stream(Stream::open(path, Division::Table, PART)?, is_piped, path, options)
 }
 
-fn in_parts<'p>(open: impl FnOnce() -> Result<Stream<'p>>, path: &Path, options: &ReadOptions) -> Result<Option<Read>> {
+/// If true, a part of the rows can be understood without the others.
+fn is_divisible(options: &ReadOptions) -> bool {
     let has_more = !options.covariates.is_empty() || !options.statics.is_empty() || options.label.is_some();
-    // What came through a pipe could not be read again.
-    if has_more || options.duplicates == Duplicates::Mean || is_in_memory(path) || is_read_once(path) {
-        return Ok(None);
+    !has_more && options.duplicates != Duplicates::Mean
+}
+
+fn of_stream(mut stream: Stream<'_>, is_piped: bool, path: &Path, options: &ReadOptions) -> Result<Option<Read>> {
+    // What came through a pipe is not there a second time.
+    match stream.is_divided() {
+        false if is_piped => match stream.next().transpose()? {
+            Some(all) => all.open(|| super::whole(path, options)).map(Some),
+            None => Ok(None),
+        },
+        false => Ok(None),
+        true => match in_parts(stream, path, options)? {
+            None if is_piped => {
+                let reason = "has rows that are understood only together with all others, and a pipe of more than \
+                              256 MiB is read part by part";
+                let hint = "give the name of a file, or sort the rows by their time stamps";
+                Err(Error::parse(path, 0, reason).with_hint(hint))
+            }
+            found => Ok(found),
+        },
     }
-    let mut stream = open()?;
-    if !stream.is_divided() {
-        return Ok(None);
-    }
+}
+
+/// Reads parts and joins them; `None` where that is not possible.
+fn in_parts(mut stream: Stream<'_>, path: &Path, options: &ReadOptions) -> Result<Option<Read>> {
     let size = path.metadata().map_or(0, |meta| meta.len());
     let of_part = |part: &Part, options: &ReadOptions, extent: Extent<'_>| {
         part.open(|| table(Rows::open(path, options.delimiter)?, options, extent))
@@ -42,7 +65,7 @@ fn in_parts<'p>(open: impl FnOnce() -> Result<Stream<'p>>, path: &Path, options:
     let Some(first) = stream.next().transpose()? else { return Ok(None) };
     let Ok((first, Some(layout))) = of_part(&first, options, Extent::First) else { return Ok(None) };
     let (known, clock) = (known(&first, layout, options), first.panel.clock().clone());
-    let Some(mut joined) = Joined::of(first, layout) else { return Ok(None) };
+    let Some(mut joined) = Joined::of(first, layout, options.last) else { return Ok(None) };
     let next = || {
         let part = stream.next().transpose()?;
         if let Some(done) = stream.bytes() {
@@ -97,6 +120,8 @@ fn known(first: &Read, layout: TableLayout, options: &ReadOptions) -> ReadOption
 struct Joined {
     clock: Clock,
     layout: TableLayout,
+    /// Steps at the end of each series that are kept; `None` for all.
+    last: Option<usize>,
     series: Vec<Pieces>,
     places: HashMap<String, usize>,
     /// That of the first part, with the counts of all.
@@ -107,12 +132,13 @@ struct Joined {
 
 impl Joined {
     /// The series of the first part; `None` where it cannot be joined with others.
-    fn of(first: Read, layout: TableLayout) -> Option<Self> {
+    fn of(first: Read, layout: TableLayout, last: Option<usize>) -> Option<Self> {
         let report = &first.report;
         let nothing = ReadReport { rows: 0, gaps: 0, out_of_order: 0, duplicates: 0, footer: None, ..report.clone() };
         let mut joined = Self {
             clock: first.panel.clock().clone(),
             layout,
+            last,
             series: Vec::with_capacity(first.panel.len()),
             places: HashMap::with_capacity(first.panel.len()),
             report: nothing,
@@ -147,6 +173,9 @@ impl Joined {
                 Added::Before if self.layout == TableLayout::Wide => is_behind = true,
                 Added::Before | Added::Not => return false,
             }
+            if let Some(last) = self.last {
+                series.forget_before(last);
+            }
         }
         let all = &mut self.report;
         all.rows += report.rows;
@@ -169,17 +198,22 @@ impl Joined {
             return Ok(None);
         };
         let target = options.target.as_deref().unwrap_or_default();
-        let series = self.series.into_iter().map(|one| {
+        let missing = self.series.iter().map(|one| (one.name.clone(), one.len() - one.known)).collect();
+        let series = self.series.into_iter().map(|mut one| {
+            if let Some(last) = self.last {
+                one.start = one.start.max(one.end - last as i64);
+            }
             let start = (one.start - first) as usize;
+            let has_values = one.known > 0;
             let (name, values) = one.filled();
-            match values.iter().all(|value| value.is_nan()) {
-                true if is_wide => Err(wide::no_value(path, &name)),
-                true => Err(long::no_value(path, &name, target)),
-                false => Ok(Series::new(name, start, values)),
+            match has_values {
+                false if is_wide => Err(wide::no_value(path, &name)),
+                false => Err(long::no_value(path, &name, target)),
+                true => Ok(Series::new(name, start, values)),
             }
         });
         let panel = Panel::new(clock, series.collect::<Result<_>>()?)?;
-        let ReadReport { span, missing, .. } = report_of(&panel, None)?;
+        let span = report_of(&panel, None)?.span;
         let gaps = steps.saturating_sub(self.distinct);
         Ok(Some(Read { panel, report: ReadReport { gaps, span, missing, ..self.report } }))
     }
@@ -189,6 +223,8 @@ impl Joined {
 struct Pieces {
     name: String,
     pieces: Vec<(i64, Vec<f32>)>,
+    /// Values that are not missing, of all pieces there ever were.
+    known: usize,
     /// The first step of all.
     start: i64,
     /// The step after the last of all.
@@ -207,7 +243,7 @@ enum Added {
 
 impl Pieces {
     fn new(name: String) -> Self {
-        Self { name, pieces: Vec::new(), start: 0, end: 0 }
+        Self { name, pieces: Vec::new(), known: 0, start: 0, end: 0 }
     }
 
     /// Steps from the first to the last.
@@ -218,12 +254,13 @@ impl Pieces {
     /// Adds the values from a step on.
     fn add(&mut self, start: i64, values: Vec<f32>) -> Added {
         let end = start + values.len() as i64;
-        let added = match start >= self.end || self.pieces.is_empty() {
+        let added = match start >= self.end || self.start == self.end {
             true => Added::After,
             false if end <= self.start => Added::Before,
             false => return Added::Not,
         };
         let gap = (start - self.end) as usize;
+        self.known += values.iter().filter(|value| !value.is_nan()).count();
         match self.pieces.last_mut() {
             // A longer gap is filled once it is known that there is room for it.
             Some((first, last)) if *first + last.len() as i64 == self.end && start >= self.end && gap <= last.len() => {
@@ -237,21 +274,37 @@ impl Pieces {
             }
             _ => self.pieces.push((start, values)),
         }
-        let is_first = self.pieces.len() == 1 && self.start == self.end;
+        let is_first = self.start == self.end;
         (self.start, self.end) = if is_first { (start, end) } else { (self.start.min(start), self.end.max(end)) };
         added
     }
 
-    /// The name, and the values of all steps, NaN where no row is.
+    /// Frees what lies before the last steps.
+    fn forget_before(&mut self, last: usize) {
+        let from = self.end - last as i64;
+        self.pieces.retain(|(start, values)| start + values.len() as i64 > from);
+        for (start, values) in &mut self.pieces {
+            let before = usize::try_from(from - *start).unwrap_or(0);
+            // Few values are not worth moving the others for.
+            if before > last {
+                values.drain(..before);
+                values.shrink_to_fit();
+                *start = from;
+            }
+        }
+    }
+
+    /// The name, and the values of all steps from the first on, NaN where no row is.
     fn filled(mut self) -> (String, Vec<f32>) {
         let len = self.len();
-        let mut values = match self.pieces.len() {
-            1 => self.pieces.swap_remove(0).1,
+        let mut values = match &self.pieces[..] {
+            [(start, values)] if *start == self.start && values.len() == len => self.pieces.swap_remove(0).1,
             _ => vec![f32::NAN; len],
         };
         for (start, piece) in self.pieces {
-            let at = (start - self.start) as usize;
-            values[at..at + piece.len()].copy_from_slice(&piece);
+            let known = &piece[usize::try_from(self.start - start).unwrap_or(0).min(piece.len())..];
+            let at = (start.max(self.start) - self.start) as usize;
+            values[at..at + known.len()].copy_from_slice(known);
         }
         values.shrink_to_fit();
         (self.name, values)
@@ -269,8 +322,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.csv");
         std::fs::write(&path, text).unwrap();
-        let stream = || Stream::of_large(&path, Division::Table, part, 0);
-        (in_parts(stream, &path, options), super::super::read(&path, options))
+        let parts = Stream::of_large(&path, Division::Table, part, 0);
+        let parts = parts.and_then(|stream| of_stream(stream, false, &path, options));
+        (parts, super::super::read(&path, options))
     }
 
     /// Asserts that a file is read in parts as it is read whole.
@@ -285,6 +339,14 @@ mod tests {
             assert_eq!(found.panel.clock(), whole.panel.clock(), "{part}");
             let series = |panel: &Panel| format!("{:?}", panel.series());
             assert_eq!(series(&found.panel), series(&whole.panel), "{part}");
+            let last = 1 + part / 40;
+            let found = both(text, &ReadOptions { last: Some(last), ..options.clone() }, part).0.unwrap().unwrap();
+            assert_eq!(found.report, whole.report, "{part}");
+            let ends = whole.panel.series().iter().map(|one| {
+                let before = one.len().saturating_sub(last);
+                Series::new(one.name(), one.start() + before, one.values()[before..].to_vec())
+            });
+            assert_eq!(series(&found.panel), format!("{:?}", ends.collect::<Vec<_>>()), "{part}");
         }
         assert!(in_parts > 0, "no part was read as the file was");
     }
@@ -410,21 +472,48 @@ mod tests {
     }
 
     #[test]
-    fn covariates_classes_and_means_are_read_whole() {
+    fn the_end_of_a_long_series_takes_no_more_memory() {
+        let mut series = Pieces::new("a".into());
+        for part in 0..1000 {
+            series.add(part * 100 + part / 500, vec![part as f32; 100]);
+            series.forget_before(30);
+            assert!(series.pieces.iter().map(|(_, values)| values.capacity()).sum::<usize>() <= 300);
+        }
+        assert_eq!((series.len(), series.known), (100_001, 100_000));
+    }
+
+    #[test]
+    fn a_pipe_that_cannot_be_joined_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.csv");
-        let hours = hours();
-        let rows = (0..).zip(&hours).map(|(at, hour)| format!("{hour},{},{}", value(at), at % 3));
-        std::fs::write(&path, table("date,y,more", rows)).unwrap();
-        let read = |options: ReadOptions| {
-            let stream = || Stream::of_large(&path, Division::Table, 200, 0);
-            in_parts(stream, &path, &options).unwrap().is_some()
+        let rows = |order: &mut dyn Iterator<Item = usize>| {
+            let hours = hours();
+            table("date,a", order.map(|at| format!("{},{}", hours[at], value(at))))
         };
+        let options = ReadOptions { last: Some(20), ..ReadOptions::default() };
+        let read = |text: &str, small: u64| {
+            std::fs::write(&path, text).unwrap();
+            of_stream(Stream::of_large(&path, Division::Table, 200, small).unwrap(), true, &path, &options)
+        };
+        let mixed = rows(&mut (0..300).map(|at| at * 7 % 300));
+        let error = read(&mixed, 0).unwrap_err();
+        assert!(error.to_string().contains("only together with all others"), "{error}");
+        let sorted = rows(&mut (0..300));
+        // What is not divided is read whole.
+        for (text, small) in [(&sorted, 0), (&sorted, 1 << 20), (&mixed, 1 << 20)] {
+            let found = read(text, small).unwrap().unwrap();
+            let values = found.panel.series()[0].values();
+            assert_eq!((found.report.rows, &values[values.len() - 3..]), (300, &[297, 298, 299].map(value)[..]));
+        }
+    }
+
+    #[test]
+    fn covariates_classes_and_means_are_read_whole() {
         let more = || vec!["more".to_owned()];
-        assert!(read(ReadOptions::default()));
-        assert!(!read(ReadOptions { covariates: more(), ..ReadOptions::default() }));
-        assert!(!read(ReadOptions { statics: more(), ..ReadOptions::default() }));
-        assert!(!read(ReadOptions { label: Some("more".into()), ..ReadOptions::default() }));
-        assert!(!read(ReadOptions { duplicates: Duplicates::Mean, ..ReadOptions::default() }));
+        assert!(is_divisible(&ReadOptions::default()));
+        assert!(!is_divisible(&ReadOptions { covariates: more(), ..ReadOptions::default() }));
+        assert!(!is_divisible(&ReadOptions { statics: more(), ..ReadOptions::default() }));
+        assert!(!is_divisible(&ReadOptions { label: Some("more".into()), ..ReadOptions::default() }));
+        assert!(!is_divisible(&ReadOptions { duplicates: Duplicates::Mean, ..ReadOptions::default() }));
     }
 }
