@@ -377,7 +377,10 @@ pub(crate) fn forecast_panel<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let only: Option<Only> = only.map(str::parse).transpose().map_err(|error: String| invalid("only", &error, None))?;
     let (budget, stopped) = budget(seconds)?;
-    let options = LocalForecastOptions { horizon, levels, seasons, only, budget, seed };
+    let pretrained = SeriesModel::pretrained().filter(|_| only.is_none());
+    let pretrained = pretrained.map(|folder| SeriesModel::open(&folder, &Device::flex())).transpose().or_raise()?;
+    let pretrained = pretrained.map(Arc::new);
+    let options = LocalForecastOptions { horizon, levels, seasons, only, pretrained, budget, seed };
     let (read, report) = (panel.0.clone(), teller(progress));
     let computed = move || forecast(&read, &options, &Device::flex(), &report);
     let found = long(py, OnInterrupt::Wait(stopped), computed)?.or_raise()?;

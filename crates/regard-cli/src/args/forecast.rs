@@ -1,10 +1,13 @@
 //! `regard forecast`.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use regard::Device;
 use regard::series::experiment::{SeriesData, SeriesDuplicates, SeriesLayout};
+use regard::series::predict::SeriesModel;
 use regard::supervised::DecimalMark;
 use regard::supervised::base::Only;
 
@@ -45,6 +48,10 @@ pub(crate) struct ForecastArgs {
     /// Forecast with the network alone, or without it [possible values: network, base]
     #[arg(long, value_name = "PART")]
     pub(crate) only: Option<Only>,
+    /// Network trained on generated series that takes part without --model: a model folder of `regard train
+    /// series/pretrained`, or none [default: the built-in one, if there is one]
+    #[arg(long, value_name = "DIR|none", conflicts_with = "model")]
+    pretrained: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) attribution: AttributionArgs,
     /// Time for base forecasters, and for training without --model
@@ -114,6 +121,17 @@ impl ForecastArgs {
             future_covariates: given(&self.covariates, data.future_covariates),
             ..data
         }
+    }
+
+    /// The network that was trained on generated series, if one takes part.
+    pub(crate) fn pretrained(&self, device: &Device) -> anyhow::Result<Option<Arc<SeriesModel>>> {
+        let folder = match &self.pretrained {
+            _ if self.only.is_some() => None,
+            Some(word) if word.as_os_str() == "none" => None,
+            Some(folder) => Some(folder.clone()),
+            None => SeriesModel::pretrained(),
+        };
+        Ok(folder.map(|folder| SeriesModel::open(&folder, device)).transpose()?.map(Arc::new))
     }
 
     /// Checks the combination of options.

@@ -252,9 +252,10 @@ fn attributions(
     options: &AttributionOptions,
     printer: &Printer,
 ) -> anyhow::Result<Vec<SeriesAttribution>> {
-    let series = model.read_with(&args.file, args.future.as_deref(), &args.columns(model.columns()))?;
-    warnings(&series.report, printer);
     let horizon = args.horizon.unwrap_or(model.config.horizon);
+    let columns = args.columns(model.columns());
+    let series = model.read_to_forecast(&args.file, args.future.as_deref(), &columns, horizon)?;
+    warnings(&series.report, printer);
     check_future(args, &series.own, horizon, printer)?;
     let found = model.attribute_forecast(&series, horizon, options, &attribution::progress(printer))?;
     let what = match model.base.as_ref().map(|base| base.weights[0]) {
@@ -272,8 +273,9 @@ fn by_model(
     interrupt: Interrupt<'_>,
     printer: &Printer,
 ) -> anyhow::Result<Found> {
+    let horizon = args.horizon.unwrap_or(model.config.horizon);
     let columns = args.columns(model.columns());
-    let mut series = model.read_with(&args.file, args.future.as_deref(), &columns)?;
+    let mut series = model.read_to_forecast(&args.file, args.future.as_deref(), &columns, horizon)?;
     let places = args.shard.places("forecast", series.own.len(), "series")?;
     warnings(&series.report, printer);
     if !series.unknown.is_empty() {
@@ -281,7 +283,6 @@ fn by_model(
         let more = if series.unknown.len() > 5 { ", …" } else { "" };
         printer.note(&format!("no forecast for series that are not in the training data: {}{more}", names.join(", ")));
     }
-    let horizon = args.horizon.unwrap_or(model.config.horizon);
     check_future(args, &series.own, horizon, printer)?;
     let budget = budget(args, series.own.len().saturating_mul(horizon), interrupt()?);
     let part = places.as_ref().map(|places| places.range.clone());
@@ -330,6 +331,7 @@ fn without_model(
         levels: args.levels.clone(),
         seasons: args.season.clone(),
         only: args.only,
+        pretrained: args.pretrained(device)?,
         budget: budget.clone(),
         seed,
     };

@@ -213,4 +213,12 @@ fn every_command_on_a_file_reads_standard_input() {
     let forecast = piped(folder, &["forecast", "-", "--horizon", "3", "--only", "base", "-q"], "series.csv").done();
     let of_file = regard(folder, &["forecast", "series.csv", "--horizon", "3", "--only", "base", "-q"]).done();
     assert_eq!(forecast.out, of_file.out);
+    // A network alone keeps the end of what comes through a pipe, and says of how many rows.
+    let station = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/station.csv")).unwrap();
+    fs::write(folder.join("station.csv"), &station).unwrap();
+    let model = ["--model", "regard-etth1", "--horizon", "12"];
+    let forecast = piped(folder, &[&["forecast", "-"][..], &model].concat(), "station.csv").done();
+    let of_file = regard(folder, &[&["forecast", "station.csv"][..], &model].concat()).done();
+    assert_eq!(forecast.out, of_file.out);
+    assert!(forecast.err.contains(&format!("{} rows", station.lines().count() - 1)), "{}", forecast.err);
 }

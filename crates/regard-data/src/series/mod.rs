@@ -1,7 +1,7 @@
 //! Time series: panels of series on one clock, read from files, and their preparation for training.
 //!
 //! A [`Panel`] holds the values; [`formats`] reads and writes them; [`Split`], [`Scaler`] and [`Windows`] prepare
-//! training; [`baseline`] forecasts without a model. Forecasts are measured by
+//! training; [`generate`] makes series to learn from; [`baseline`] forecasts without a model. Forecasts are measured by
 //! [`crate::metrics::forecast`].
 //!
 //! ```
@@ -25,6 +25,7 @@
 pub mod baseline;
 mod clock;
 pub mod formats;
+pub mod generate;
 mod panel;
 mod scaler;
 mod split;
@@ -34,4 +35,4 @@ pub use self::clock::{Clock, Frequency, Unit};
 pub use self::panel::{Panel, Series};
 pub use self::scaler::Scaler;
 pub use self::split::{Part, Parts, Split};
-pub use self::windows::{Window, Windows};
+pub use self::windows::{Window, Windows, fill_missing};

@@ -60,6 +60,7 @@ static BUILT_IN: &[(&str, &str)] = &experiments![
     "series/etth2-tfb.toml",
     "series/etth1-ours.toml",
     "series/etth2-ours.toml",
+    "series/pretrained.toml",
 ];
 
 /// Name and text of the experiments that come with the crate, for example `routes/tsp20.toml`.

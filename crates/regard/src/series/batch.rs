@@ -3,13 +3,13 @@
 use burn::tensor::{Device, Tensor, TensorData};
 use rand::seq::index;
 use rand_pcg::Pcg64Mcg;
-use regard_data::series::{Panel, Window, Windows};
+use regard_data::series::{Panel, Window, Windows, fill_missing};
 
 use super::model::SeriesInput;
 use super::source::Source;
 
 /// Windows of one step, with the values after them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Batch {
     /// Windows times series of each: `[samples, channels]`.
     pub shape: [usize; 2],
@@ -91,6 +91,24 @@ impl Batch {
             if flags.iter().all(|&flag| flag) {
                 flags.clear();
             }
+        }
+        batch
+    }
+
+    /// Windows of single series with nothing after them, NaN where a value is missing.
+    pub fn of_values<'v>(windows: impl Iterator<Item = &'v [f32]>, horizon: usize) -> Self {
+        let mut batch = Self::default();
+        for (row, window) in windows.enumerate() {
+            (batch.look_back, batch.horizon) = (window.len(), horizon);
+            batch.series.push(row);
+            let from = batch.inputs.len();
+            batch.inputs.extend(window);
+            batch.observed.resize(batch.inputs.len(), true);
+            fill_missing(&mut batch.inputs[from..], &mut batch.observed[from..]);
+        }
+        batch.shape = [batch.series.len(), 1];
+        if batch.observed.iter().all(|&flag| flag) {
+            batch.observed.clear();
         }
         batch
     }

@@ -86,6 +86,10 @@ pub enum SeriesSplit {
 pub struct SeriesData {
     /// File of time series: CSV, gzipped CSV or Parquet.
     pub path: String,
+    /// Number of generated series to train on, in place of a file; 0 for a file. The network then forecasts series that it
+    /// has never seen, each at its own scale.
+    #[schemars(range(max = 1_000_000))]
+    pub generated_series: usize,
     /// Layout of the file.
     pub layout: SeriesLayout,
     /// Column of time stamps; empty to detect it.
@@ -197,6 +201,7 @@ impl Default for SeriesData {
     fn default() -> Self {
         Self {
             path: String::new(),
+            generated_series: 0,
             layout: SeriesLayout::Auto,
             date: String::new(),
             date_format: String::new(),
@@ -324,6 +329,52 @@ pub(super) fn defaults(given: &Given) -> Result<SeriesExperiment> {
     })
 }
 
+/// The most generated values: four bytes each, eight gigabytes.
+const MOST_GENERATED: usize = 1 << 31;
+
+impl SeriesExperiment {
+    /// Rows of a generated series: a look-back, and four horizons after it.
+    pub(super) fn generated_rows(&self) -> usize {
+        self.model.look_back.saturating_add(self.model.horizon.saturating_mul(4))
+    }
+}
+
+/// Checks that generated series have all that the experiment asks for.
+fn generated(experiment: &SeriesExperiment) -> Result<()> {
+    let SeriesExperiment { task, data, model, eval, .. } = experiment;
+    let count = data.generated_series;
+    let refuse = |key: &str, reason: &str| Err(Error::config(key, reason));
+    if count == 0 {
+        return Ok(());
+    }
+    ranges::whole("data.generated_series", count, 2..=1_000_000)?;
+    if !data.path.is_empty() {
+        return refuse("data.path", "names a file, but `data.generated_series` is not 0: expected one of them");
+    }
+    if task.kind != SeriesTask::Forecast {
+        return refuse("data.generated_series", "is for `task.kind = \"forecast\"` alone");
+    }
+    if data.split != SeriesSplit::Fractions {
+        return refuse("data.split", "is not `fractions`, but generated series are held out as a whole");
+    }
+    if !data.future_covariates.is_empty() || !data.static_covariates.is_empty() {
+        return refuse("data.generated_series", "have no covariates");
+    }
+    if model.affine || model.individual {
+        let key = if model.affine { "model.affine" } else { "model.individual" };
+        return refuse(key, "needs parameters for each series, but generated series are many and seen once");
+    }
+    if eval.blend || eval.intervals {
+        let key = if eval.blend { "eval.blend" } else { "eval.intervals" };
+        return refuse(key, "is true, but follows from the series of a file; expected false");
+    }
+    if count.saturating_mul(experiment.generated_rows()) > MOST_GENERATED {
+        let reason = format!("of {} rows each are more than fit into memory", experiment.generated_rows());
+        return Err(Error::config("data.generated_series", reason).with_hint("give a smaller number or look-back"));
+    }
+    Ok(())
+}
+
 /// Checks every setting, and that they fit together.
 ///
 /// # Errors
@@ -335,9 +386,10 @@ pub(super) fn validate(experiment: &SeriesExperiment) -> Result<()> {
         let key = if task.kind == model.task { "model.horizon" } else { "model.task" };
         return refuse(key, "does not match `[task]`; set it there only".into());
     }
-    if data.path.is_empty() {
+    if data.path.is_empty() && data.generated_series == 0 {
         return refuse("data.path", "is empty; expected a file of time series".into());
     }
+    generated(experiment)?;
     if (task.kind == SeriesTask::Classification) == data.label.is_empty() {
         let reason = match task.kind {
             SeriesTask::Classification => "is empty; expected the column of classes".to_owned(),

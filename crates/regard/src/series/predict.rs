@@ -1,12 +1,12 @@
 //! Forecasts of a network beyond the end of a file.
 
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use regard_base::series::{Budget, ForecastOptions, PredictionInterval, Progress, forecast_with};
 use regard_data::cancel;
 use regard_data::series::formats::forecasts::{Forecast, Forecasts, Interval};
-use regard_data::series::formats::{Read, ReadReport, read};
+use regard_data::series::formats::{Read, ReadOptions, ReadReport, read};
 use regard_data::series::{Panel, Part, Scaler, Window};
 
 use super::TimeSeries;
@@ -18,8 +18,9 @@ use super::local_forecast::NETWORK;
 use super::measure::{Measuring, WindowsOf, medians, predict};
 use super::model::PatchTstConfig;
 use super::scaled::{Known, scaled_known};
-use super::source::{Source, read_options, read_with, shortened};
+use super::source::{Source, read_by, read_options, shortened};
 use super::task::SeriesTask;
+use crate::store::built_in;
 use crate::supervised::Model;
 use crate::train::{Measure, Measures, NumberLoss, ValidationMetrics};
 use crate::{Error, Result};
@@ -29,6 +30,23 @@ use crate::{Error, Result};
 pub(super) fn together(channels: usize) -> usize {
     (256 / channels).max(1) * channels
 }
+
+/// The last values of many.
+fn last<T>(values: &[T], count: usize) -> &[T] {
+    &values[values.len().saturating_sub(count)..]
+}
+
+/// Mean and deviation of the values that are there; 1 for a deviation of 0.
+fn own_scale(values: &[f64]) -> (f64, f64) {
+    let known = || values.iter().filter(|value| !value.is_nan());
+    let count = known().count().max(1) as f64;
+    let mean = known().sum::<f64>() / count;
+    let deviation = (known().map(|value| (value - mean).powi(2)).sum::<f64>() / count).sqrt();
+    (mean, if deviation > 0.0 { deviation } else { 1.0 })
+}
+
+/// Steps before a forecast that pictures show at least.
+const SHOWN: usize = 48;
 
 /// A model on time series.
 pub type SeriesModel = Model<TimeSeries>;
@@ -77,16 +95,30 @@ impl SeriesModel {
     /// # Errors
     /// Those of reading the file; series that are missing; other distances of time stamps than in training.
     pub fn read(&self, path: &Path, data: &SeriesData) -> Result<Series> {
-        self.read_with(path, None, data)
+        self.read_by(path, None, &read_options(data, Some(&self.config))?)
     }
 
-    /// As [`Self::read`], with the future values of covariates in a file of their own.
+    /// As [`Self::read`], for a forecast of `horizon` values, with the future values of covariates in a file of their own
+    /// where one is given. Of a file that is read part by part and of a pipe, only the end of each series is kept where the
+    /// network has all weight: what it sees, and four horizons for pictures.
     ///
     /// # Errors
     /// As there; rows of the future that do not go on where the series end.
-    pub fn read_with(&self, path: &Path, future: Option<&Path>, data: &SeriesData) -> Result<Series> {
-        let found = read_with(path, future, data, Some(&self.config))?;
-        self.known_series(found).map_err(|error| error.in_file(path))
+    pub fn read_to_forecast(
+        &self,
+        path: &Path,
+        future: Option<&Path>,
+        data: &SeriesData,
+        horizon: usize,
+    ) -> Result<Series> {
+        let only_network = self.base.as_ref().is_none_or(|base| base.weights[1] == 0.0);
+        let horizon = horizon.min(self.config.horizon);
+        let last = only_network.then(|| self.config.look_back.max(4 * horizon).max(SHOWN));
+        self.read_by(path, future, &ReadOptions { last, ..read_options(data, Some(&self.config))? })
+    }
+
+    fn read_by(&self, path: &Path, future: Option<&Path>, options: &ReadOptions) -> Result<Series> {
+        self.known_series(read_by(path, future, options)?).map_err(|error| error.in_file(path))
     }
 
     /// The series that the model knows among those that were read, at its scale.
@@ -95,6 +127,9 @@ impl SeriesModel {
     /// Series that are missing; other distances of time stamps than in training.
     pub fn known_series(&self, found: Read) -> Result<Series> {
         let Read { panel, report } = found;
+        if self.knows_none() {
+            return Ok(Series { own: panel.clone(), panel, report, unknown: vec![] });
+        }
         let frequency = panel.clock().frequency().to_string();
         if frequency != self.config.data.frequency {
             let reason = format!(
@@ -113,9 +148,22 @@ impl SeriesModel {
         Ok(Series { panel: scaled_known(panel, &Known::of(&self.config.data))?, own, report, unknown })
     }
 
+    /// The built-in model that was trained on generated series; `None` for a build without one.
+    #[must_use]
+    pub fn pretrained() -> Option<PathBuf> {
+        built_in::path("regard-forecaster")
+    }
+
+    /// If true, the model was trained on generated series, and forecasts any.
+    #[must_use]
+    pub fn knows_none(&self) -> bool {
+        self.experiment.as_ref().is_some_and(|experiment| experiment.data.generated_series > 0)
+    }
+
     /// The columns of a file for the model: those of its training.
     pub fn columns(&self) -> SeriesData {
-        self.experiment.as_ref().map(|experiment| experiment.data.clone()).unwrap_or_default()
+        let data = self.experiment.as_ref().map(|experiment| experiment.data.clone()).unwrap_or_default();
+        SeriesData { generated_series: 0, ..data }
     }
 
     /// The forecast of every series, `horizon` values after its last, with intervals of these levels in
@@ -131,10 +179,58 @@ impl SeriesModel {
     /// The network's forecast after the last value of each of these series.
     fn last_forecasts(&self, panel: &Panel, of: Range<usize>, horizon: usize, levels: &[f64]) -> Result<Vec<Forecast>> {
         self.check_request(horizon, levels)?;
+        if self.knows_none() {
+            let all = &panel.series()[of];
+            let histories: Vec<Vec<f64>> =
+                all.iter().map(|one| one.values().iter().map(|&x| f64::from(x)).collect()).collect();
+            let found = self.forecast_unseen(&histories, horizon);
+            return Ok(all
+                .iter()
+                .zip(found)
+                .map(|(one, values)| Forecast {
+                    name: one.name().to_owned(),
+                    start: one.start() + one.len(),
+                    values: values.into_iter().map(|value| value as f32).collect(),
+                    intervals: vec![],
+                })
+                .collect());
+        }
         let look_back = self.config.look_back;
         let windows: Result<Vec<Window>> =
             of.map(|series| Ok(Window::last(panel, series, look_back, self.config.horizon)?)).collect();
         self.of_windows(panel, &windows?, horizon, levels)
+    }
+
+    /// Forecasts of any series by a network that was trained on generated ones: `horizon` values after each history,
+    /// `[series][horizon]`, where NaN is missing. What the network sees of a series is brought to mean 0 and deviation 1.
+    /// Beyond its horizon, its forecasts are taken for values.
+    #[must_use]
+    pub fn forecast_unseen(&self, histories: &[Vec<f64>], horizon: usize) -> Vec<Vec<f64>> {
+        let [look_back, at_once] = [self.config.look_back, self.config.horizon];
+        let of_chunk = |histories: &[Vec<f64>]| {
+            let scales: Vec<(f64, f64)> = histories.iter().map(|values| own_scale(last(values, look_back))).collect();
+            let mut seen: Vec<Vec<f32>> = histories
+                .iter()
+                .zip(&scales)
+                .map(|(values, (mean, by))| {
+                    let seen = last(values, look_back);
+                    let mut all = vec![f32::NAN; look_back - seen.len()];
+                    all.extend(seen.iter().map(|value| ((value - mean) / by) as f32));
+                    all
+                })
+                .collect();
+            for _ in 0..horizon.div_ceil(at_once) {
+                let windows = seen.iter().map(|values| last(values, look_back));
+                let numbers = self.answers(&Batch::of_values(windows, at_once));
+                let found = medians(&self.config, &numbers);
+                seen.iter_mut().zip(found.chunks(at_once)).for_each(|(all, found)| all.extend(found));
+            }
+            let own = |(all, (mean, by)): (&Vec<f32>, &(f64, f64))| {
+                all[look_back..][..horizon].iter().map(|value| mean + by * f64::from(*value)).collect()
+            };
+            seen.iter().zip(&scales).map(own).collect::<Vec<Vec<f64>>>()
+        };
+        histories.chunks(together(1)).flat_map(of_chunk).collect()
     }
 
     /// The forecast of every series of a file: that of [`Self::forecast`], blended with base forecasters that are
@@ -308,13 +404,18 @@ impl SeriesModel {
 
     /// The series of an experiment's file at the model's scale, and the experiment with the model's sizes.
     fn source_of(&self, experiment: &SeriesExperiment) -> Result<(Source, SeriesExperiment)> {
+        if experiment.data.generated_series > 0 {
+            let (source, _) = Source::of(experiment)?;
+            return Ok((source, experiment.clone()));
+        }
+        let scaler = self.scaler()?;
         let path = Path::new(&experiment.data.path);
         let mut read = read(path, &read_options(&experiment.data, Some(&self.config))?)?;
         read.panel = read.panel.select(&self.config.data.names)?;
         // Scale and look-back are the model's, also on a file that would give others.
         let (mut experiment, _) = shortened(experiment, &read.panel);
         experiment.model = PatchTstConfig { data: experiment.model.data, ..self.config.clone() };
-        let (source, _) = Source::with_panel(&experiment, read, Some(self.scaler()?))?;
+        let (source, _) = Source::with_panel(&experiment, read, Some(scaler))?;
         Ok((source, experiment))
     }
 
@@ -330,7 +431,7 @@ impl SeriesModel {
             let reason = format!("was trained for {}, not for forecasts", self.config.task);
             return Err(Error::config("--model", reason));
         }
-        if horizon == 0 || horizon > self.config.horizon {
+        if horizon == 0 || horizon > self.config.horizon && !self.knows_none() {
             let reason = format!("is {horizon}; the model predicts 1 to {} values", self.config.horizon);
             return Err(Error::config("--horizon", reason)
                 .with_hint("train a model with `--set task.horizon=…`, or omit --model to train on this file"));
@@ -371,6 +472,10 @@ impl SeriesModel {
 
     /// The scale of the network.
     pub(super) fn scaler(&self) -> Result<Scaler> {
+        if self.knows_none() {
+            let reason = "was trained on generated series, and has seen none of this file";
+            return Err(Error::config("--model", reason).with_hint("`regard forecast` takes it for any file"));
+        }
         let data = &self.config.data;
         Ok(Scaler::from_arrays(data.names.clone(), data.mean.clone(), data.std.clone())?)
     }

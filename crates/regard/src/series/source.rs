@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use rayon::prelude::*;
+use regard_data::random::Draws;
 use regard_data::series::formats::{Duplicates, Read, ReadOptions, ReadReport, TableLayout, read, read_with_future};
-use regard_data::series::{Panel, Part, Parts, Scaler, Split, Windows};
+use regard_data::series::{Clock, Panel, Part, Parts, Scaler, Series, Split, Windows, generate};
 
 use super::experiment::{SeriesData, SeriesDuplicates, SeriesExperiment, SeriesLayout, SeriesSplit};
 use super::model::{PatchTstConfig, SeriesPreparation};
@@ -93,10 +95,14 @@ pub fn read_with(
     data: &SeriesData,
     model: Option<&PatchTstConfig>,
 ) -> Result<Read> {
-    let options = read_options(data, model)?;
+    read_by(path, future, &read_options(data, model)?)
+}
+
+/// Reads a file, with the future values of covariates in a file of their own where one is given.
+pub(super) fn read_by(path: &Path, future: Option<&Path>, options: &ReadOptions) -> Result<Read> {
     Ok(match future {
-        Some(future) => read_with_future(path, future, &options)?,
-        None => read(path, &options)?,
+        Some(future) => read_with_future(path, future, options)?,
+        None => read(path, options)?,
     })
 }
 
@@ -107,6 +113,9 @@ impl Source {
     /// Those of reading the file; [`Error::Config`] for settings the series do not allow; series too short for a
     /// window.
     pub fn of(experiment: &SeriesExperiment) -> Result<(Self, PatchTstConfig)> {
+        if experiment.data.generated_series > 0 {
+            return Self::with_panel(experiment, Read::of(generated(experiment)?)?, None);
+        }
         let read = read_panel(Path::new(&experiment.data.path), &experiment.data)?;
         Self::with_panel(experiment, read, None)
     }
@@ -123,12 +132,13 @@ impl Source {
         let Read { mut panel, report } = read;
         let (experiment, notes) = &shortened(experiment, &panel);
         let (data, model) = (&experiment.data, &experiment.model);
-        let parts = split(data)?.parts(&panel)?;
+        let is_generated = data.generated_series > 0;
+        let parts = if is_generated { whole_series(data, &panel) } else { split(data)?.parts(&panel)? };
         // A model that is measured brings its scale and learns nothing more.
         let is_measured = scaler.is_some();
         let scaler = match scaler {
             Some(scaler) => scaler,
-            None if data.standardise => Scaler::fit(&panel, &parts)?,
+            None if data.standardise && !is_generated => Scaler::fit(&panel, &parts)?,
             None => unscaled(&panel)?,
         };
         scaler.apply(&mut panel)?;
@@ -155,13 +165,19 @@ impl Source {
             (Err(_), Some(test)) => test.clone(),
             (training, _) => training?,
         };
+        // Neighbouring windows of one generated series teach less than those of another.
+        let training = if is_generated { training.with_stride(model.horizon.div_ceil(2)) } else { training };
         let validation = validation.map(|windows| thinned(windows, experiment.eval.validation_windows));
         let all = [Some(&training), validation.as_ref(), test.as_ref()];
         let together = all.iter().flatten().all(|windows| windows.starts().is_some());
         let season = if data.season_length > 0 { data.season_length } else { panel.clock().season() };
         let source =
             Self { panel, parts, scaler, training, validation, test, together, season, report, notes: notes.clone() };
-        let config = source.config(model, &known)?;
+        let mut config = source.config(model, &known)?;
+        if is_generated {
+            // The network knows none by name.
+            config.data = SeriesPreparation { frequency: config.data.frequency, ..SeriesPreparation::default() };
+        }
         Ok((source, config))
     }
 
@@ -225,7 +241,7 @@ pub(super) fn shortened(experiment: &SeriesExperiment, panel: &Panel) -> (Series
         return (found, notes);
     }
     found.data.shorten = false;
-    let mut lengths: Vec<usize> = panel.series().iter().map(regard_data::series::Series::len).collect();
+    let mut lengths: Vec<usize> = panel.series().iter().map(Series::len).collect();
     lengths.sort_unstable();
     let rows = lengths[(lengths.len() - 1) / 2];
     let (data, model) = (&mut found.data, &mut found.model);
@@ -264,6 +280,41 @@ pub(super) fn shortened(experiment: &SeriesExperiment, panel: &Panel) -> (Series
         (model.look_back, model.patch_len, model.stride) = (look_back, patch_len, stride);
     }
     (found, notes)
+}
+
+/// Generated series, of which some begin with missing values, as if they were short.
+fn generated(experiment: &SeriesExperiment) -> Result<Panel> {
+    let (rows, look_back, seed) = (experiment.generated_rows(), experiment.model.look_back, experiment.train.seed);
+    let series = |at: usize| {
+        let mut values = generate::series(seed, at as u64, rows);
+        let mut draws = Draws::of_batch(!seed, at as u64);
+        if draws.unit() < 0.4 {
+            // Half of the known values is as likely as twice as many.
+            let known = (look_back as f64).powf(draws.between(0.3, 1.0)) as usize;
+            values[..look_back - known.min(look_back)].fill(f32::NAN);
+        }
+        Series::new(at.to_string(), 0, values)
+    };
+    let series = (0..experiment.data.generated_series).into_par_iter().map(series).collect();
+    Ok(Panel::new(Clock::steps(), series)?)
+}
+
+/// The parts of series that are held out as a whole: the last ones.
+fn whole_series(data: &SeriesData, panel: &Panel) -> Vec<Parts> {
+    let count = panel.len();
+    let of = |fraction: f64| (fraction * count as f64).ceil() as usize;
+    let test = count - of(data.test_fraction);
+    let validation = test.saturating_sub(of(data.validation_fraction)).max(1);
+    let parts = |(at, one): (usize, &Series)| {
+        let (none, all) = (one.len()..one.len(), 0..one.len());
+        let of = |is: bool| if is { all.clone() } else { none.clone() };
+        Parts {
+            training: of(at < validation),
+            validation: of((validation..test).contains(&at)),
+            test: of(at >= test && at >= validation),
+        }
+    };
+    panel.series().iter().enumerate().map(parts).collect()
 }
 
 fn split(data: &SeriesData) -> Result<Split> {

@@ -2,11 +2,12 @@
 
 use std::f64::consts::TAU;
 use std::fs;
+use std::sync::Arc;
 
 use regard::data::series::formats::ReadOptions;
 use regard::series::SeriesExperiment;
 use regard::series::experiment::SeriesData;
-use regard::series::local_forecast::{LocalForecastOptions, NETWORK, forecast};
+use regard::series::local_forecast::{LocalForecastOptions, NETWORK, PRETRAINED, forecast};
 use regard::series::predict::SeriesModel;
 use regard::series::source::read_panel;
 use regard::supervised::base::Only;
@@ -96,6 +97,7 @@ fn a_file_is_forecast_on_the_spot() {
         levels: vec![80.0],
         seasons: vec![],
         only: None,
+        pretrained: None,
         budget: regard::series::local_forecast::Budget::of(std::time::Duration::from_secs(60)),
         seed: 1234,
     };
@@ -116,6 +118,121 @@ fn a_file_is_forecast_on_the_spot() {
     let alone = LocalForecastOptions { only: Some(Only::Network), ..options };
     let refused = forecast(&short, &alone, &Device::flex(), &|_| ()).unwrap_err().to_string();
     assert!(refused.contains("30 rows"), "{refused}");
+}
+
+/// A small network on generated series.
+fn pretrained(out: &std::path::Path) -> SeriesModel {
+    let sets = [
+        "task.horizon=8",
+        "data.generated_series=300",
+        "data.validation_fraction=0.1",
+        "data.test_fraction=0.1",
+        "model.look_back=64",
+        "model.patch_len=8",
+        "model.stride=8",
+        "model.layers=2",
+        "model.width=32",
+        "model.heads=2",
+        "model.feedforward_width=64",
+        "train.batch_size=32",
+        "train.epochs=5",
+        "train.learning_rate=0.003",
+    ];
+    trained(&SeriesExperiment::load("series/pretrained", &sets.map(str::to_owned)).unwrap(), out)
+}
+
+#[test]
+fn a_network_on_generated_series_forecasts_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = pretrained(&folder.path().join("run"));
+    let found = model.measure_test().unwrap();
+    assert!(found.errs.mae < 0.9 * found.naive.mae, "{found:?}");
+    let wave = |rows: usize| (0..rows).map(|at| 50.0 + 20.0 * (TAU * at as f64 / 12.0).sin()).collect::<Vec<f64>>();
+    let mut some = vec![wave(150), wave(40), vec![3.0; 20], vec![1.0], vec![]];
+    some[0][120] = f64::NAN;
+    let forecasts = model.forecast_unseen(&some, 20);
+    let lengths: Vec<usize> = forecasts.iter().map(Vec::len).collect();
+    assert_eq!(lengths, [20; 5]);
+    assert!(forecasts.iter().flatten().all(|value| value.is_finite()), "{forecasts:?}");
+    // A constant stays what it is, and only the last values count.
+    assert!(forecasts[2].iter().all(|value| (value - 3.0).abs() < 2.0), "{:?}", forecasts[2]);
+    let short = vec![some[0][150 - 64..].to_vec()];
+    assert_eq!(model.forecast_unseen(&short, 20)[0], forecasts[0]);
+    // Scale and level of a series are those of its forecast.
+    let moved: Vec<Vec<f64>> =
+        some[..2].iter().map(|one| one.iter().map(|value| 1e6 - 300.0 * value).collect()).collect();
+    let upside_down: Vec<Vec<f64>> =
+        some[..2].iter().map(|one| one.iter().map(|value| 7.0 * value).collect()).collect();
+    let larger = model.forecast_unseen(&upside_down, 20);
+    for (one, seven) in forecasts.iter().zip(&larger).flat_map(|(one, seven)| one.iter().zip(seven)) {
+        assert!((7.0 * one - seven).abs() < 0.05, "{one} {seven}");
+    }
+    assert!(model.forecast_unseen(&moved, 20).iter().flatten().all(|value| (0.9e6..1.1e6).contains(value)));
+    // One by one as together.
+    let alone: Vec<Vec<f64>> =
+        some.iter().flat_map(|one| model.forecast_unseen(std::slice::from_ref(one), 20)).collect();
+    for (one, other) in forecasts.iter().flatten().zip(alone.iter().flatten()) {
+        assert!((one - other).abs() < 1e-2, "{one} {other}");
+    }
+}
+
+#[test]
+fn a_network_on_generated_series_takes_part_on_the_spot() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let model = pretrained(&out);
+    let path = hours(folder.path(), 200, 0);
+    let data = SeriesData { columns: vec!["sun".into(), "shade".into()], ..SeriesData::default() };
+    // As the model of a file it forecasts all series of any file, without intervals.
+    let series = model
+        .read_to_forecast(&path, None, &SeriesData { columns: data.columns.clone(), ..model.columns() }, 12)
+        .unwrap();
+    let rows = model.forecast(&series.own, 12, &[]).unwrap().rows();
+    assert_eq!((rows.len(), rows[0].ds.as_str()), (24, "2024-01-09 08:00"));
+    assert!(model.forecast(&series.own, 12, &[80.0]).unwrap_err().to_string().contains("no prediction intervals"));
+    let read = read_panel(&path, &data).unwrap();
+    let options = LocalForecastOptions {
+        horizon: 12,
+        levels: vec![],
+        seasons: vec![],
+        only: None,
+        pretrained: Some(Arc::new(model)),
+        budget: regard::series::local_forecast::Budget::of(std::time::Duration::from_secs(60)),
+        seed: 1,
+    };
+    let names = |options: &LocalForecastOptions| {
+        let found = forecast(&read, options, &Device::flex(), &|_| ()).unwrap();
+        found.members.into_iter().map(|member| member.name).collect::<Vec<_>>()
+    };
+    assert!(names(&options).contains(&PRETRAINED.to_owned()));
+    assert!(
+        !names(&LocalForecastOptions { only: Some(Only::Base), ..options.clone() }).contains(&PRETRAINED.to_owned())
+    );
+    let experiment = experiment(&path, &["data.columns=[\"sun\"]", "train.epochs=1"]);
+    let other = trained(&experiment, &folder.path().join("other"));
+    let options = LocalForecastOptions { pretrained: Some(Arc::new(other)), ..options };
+    let refused = forecast(&read, &options, &Device::flex(), &|_| ()).unwrap_err().to_string();
+    assert!(refused.contains("--pretrained"), "{refused}");
+    // What it cannot do it says.
+    let model = SeriesModel::open(&out, &Device::flex()).unwrap();
+    let file = SeriesExperiment {
+        data: SeriesData { path: path.display().to_string(), ..data },
+        ..model.experiment.clone().unwrap()
+    };
+    assert!(model.measure(&file).unwrap_err().to_string().contains("generated series"));
+    for (set, key) in [
+        ("data.path=a.csv", "data.path"),
+        ("task.kind=imputation", "data.generated_series"),
+        ("eval.blend=true", "eval.blend"),
+        ("model.affine=true", "model.affine"),
+        ("data.generated_series=1000000", "data.generated_series"),
+        ("data.generated_series=1", "data.generated_series"),
+        ("data.split=rows", "data.split"),
+    ] {
+        let sets = [set.to_owned(), "model.look_back=4096".to_owned()];
+        let refused = SeriesExperiment::load("series/pretrained", &sets).unwrap_err().to_string();
+        assert!(refused.contains(key), "{set}: {refused}");
+    }
 }
 
 #[test]

@@ -211,8 +211,7 @@ impl Window {
     /// If a slice has another length, or the panel has no such window.
     pub fn copy_look_back(&self, panel: &Panel, values: &mut [f32], observed: &mut [bool]) {
         values.copy_from_slice(&panel.series()[self.series].values()[self.start..self.target()]);
-        note_observed(values, observed);
-        fill(values);
+        fill_missing(values, observed);
     }
 
     /// Copies the targets, `[horizon]`, 0 where one is missing. `observed` says which are not.
@@ -244,6 +243,15 @@ impl Window {
 fn note_observed(values: &[f32], observed: &mut [bool]) {
     assert_eq!(values.len(), observed.len(), "one flag for each value");
     observed.iter_mut().zip(values).for_each(|(observed, value)| *observed = !value.is_nan());
+}
+
+/// Fills the missing inputs of a window as [`Window::copy_look_back`] does; `observed` says which are not missing.
+///
+/// # Panics
+/// If the slices have different lengths.
+pub fn fill_missing(values: &mut [f32], observed: &mut [bool]) {
+    note_observed(values, observed);
+    fill(values);
 }
 
 /// Missing values become the last before them, or the mean of all, or 0.

@@ -3,6 +3,7 @@
 
 mod plan;
 
+use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
@@ -32,6 +33,9 @@ pub struct LocalForecastOptions {
     pub seasons: Vec<usize>,
     /// The network or the base forecasters alone.
     pub only: Option<Only>,
+    /// A model that was trained on generated series ([`SeriesModel::knows_none`]), which takes part unless `only` leaves it
+    /// out.
+    pub pretrained: Option<Arc<SeriesModel>>,
     /// Time for everything. Simple forecasts come first; what does not end in time is left out.
     pub budget: Budget,
     /// Seed of everything random.
@@ -61,6 +65,8 @@ pub struct LocalForecast {
 
 /// The name of the network among the forecasters.
 pub const NETWORK: &str = "network";
+/// The name of a network that was trained on generated series.
+pub const PRETRAINED: &str = "pretrained network";
 
 /// The part of the budget that base forecasters may take, and that at whose end the first network is trained.
 const BASE: f64 = 0.5;
@@ -94,6 +100,12 @@ pub fn forecast(
         _ => origins.base_members_with(progress),
     };
     let mut warnings = Vec::new();
+    if let (None, Some(model)) = (options.only, &options.pretrained) {
+        match unseen(model, &origins, &settings.budget, progress)? {
+            Some(member) => members.add(&origins, member)?,
+            None => warnings.push(format!("left out: {PRETRAINED}: the time is too short (`--time` gives more)")),
+        }
+    }
     let mut without_weight = None;
     let (mut look_back, mut cut_short) = (0, false);
     if options.only != Some(Only::Base) {
@@ -137,6 +149,42 @@ pub fn forecast(
     });
     let forecasts = Forecasts::new(read.panel.clock(), own.collect())?;
     Ok(LocalForecast { forecasts, back_test, members, rule, seasons, look_back, cut_short, warnings })
+}
+
+/// Histories that a network on generated series sees at a time, between two looks at the time.
+const UNSEEN_AT_ONCE: usize = 1024;
+
+/// The forecasts of a network that was trained on generated series; `None` where the time is too short.
+///
+/// # Errors
+/// [`Error::Config`] for another model.
+fn unseen(model: &SeriesModel, origins: &Origins, budget: &Budget, progress: Progress<'_>) -> Result<Option<Member>> {
+    if !model.knows_none() {
+        let reason = "is a model of the series of a file, not of generated ones";
+        return Err(Error::config("--pretrained", reason).with_hint("`regard train series/pretrained` trains one"));
+    }
+    if origins.untested() > 0 {
+        return Ok(None);
+    }
+    let mut forecasts = vec![vec![vec![]; origins.origins().len()]; origins.len()];
+    for (at, origin) in origins.origins().iter().enumerate() {
+        let there: Vec<usize> = (0..origins.len()).filter(|&series| origins.history(series, at).is_some()).collect();
+        for (done, chosen) in there.chunks(UNSEEN_AT_ONCE).enumerate() {
+            if budget.is_over() {
+                return Ok(None);
+            }
+            progress(Stage {
+                name: PRETRAINED,
+                done: at * origins.len() + done * UNSEEN_AT_ONCE,
+                of: forecasts.len() * origins.origins().len(),
+            });
+            let histories: Vec<Vec<f64>> = chosen.iter().filter_map(|&series| origins.history(series, at)).collect();
+            for (series, found) in chosen.iter().zip(model.forecast_unseen(&histories, origin.steps)) {
+                forecasts[*series][at] = found;
+            }
+        }
+    }
+    Ok(Some(Member { name: PRETRAINED.into(), forecasts }))
 }
 
 /// A network with its forecasts at the origins of a back-test.
