@@ -437,6 +437,7 @@ def series(folder):
     head = ["file, hours", "paper `mse_paper`", "`official`: `mse_paper`", "`official`: `mse`", "TFB's table", "`tfb`: `mse`"]
     yield tables.markdown([*head, "`regard-series`", "seasonal naive", "naive"], body) + "\n"
     yield from panels(folder)
+    yield from pretrained(folder)
     yield from trained(folder)
 
 
@@ -458,6 +459,28 @@ def trained(folder):
         ]
         head = ["file", "horizon", "network", "base", "blend", "weight of the network", "origins", "processor seconds of training"]
         yield tables.markdown(head, rows) + "\n"
+
+
+def pretrained(folder):
+    """What a network on generated series adds to forecasts of a file."""
+    for _, record in records.read(folder, "pretrained"):
+        found = record["panels"]
+        yield "### Accuracy: a network on generated series\n"
+        yield (
+            f"What the network of `series/pretrained` adds to `regard forecast --time {record['limit']}` on the same {len(found)} panels, as one more "
+            "forecaster: MASE with it divided by that without it, and its own MASE divided by that of the blend without it (geometric means, below "
+            f"1 is better), and its weight. Command: `{record['command']}`.\n"
+        )
+        groups = [("at least 20 series", 20, 10**9), ("2 to 19 series", 2, 19), ("one series", 1, 1), ("all", 1, 10**9)]
+        body = []
+        for name, low, high in groups:
+            some = [one for one in found if low <= one["series"] <= high]
+            ratio = lambda who: statistics.geometric_mean(one["mase"][who] / one["mase"]["without"] for one in some)
+            better = sum(one["mase"]["with"] < one["mase"]["without"] for one in some)
+            weight = statistics.mean(one["weight"] for one in some)
+            body.append([name, str(len(some)), f"{ratio('with'):.3f}", f"{better} of {len(some)}", f"{ratio('alone'):.2f}", f"{weight:.2f}"])
+        head = ["panels", "number", "with it, to without", "better", "alone, to the blend without", "mean weight"]
+        yield tables.markdown(head, body) + "\n"
 
 
 def panels(folder):
@@ -777,6 +800,7 @@ def index():
         ("blend", "base learners, network, blend and peers on the same folds", "blend.py"),
         ("bags", "accuracy on classical sets of bags by ten folds, five times", "bags.py"),
         ("panels", "forecasts of panels of series beside statsforecast", "base_series.py"),
+        ("pretrained", "forecasts of the same panels with and without a network on generated series", "pretrained.py"),
         ("trained-series", "trained forecasters: network, base forecasters and blend", "trained_series.py"),
         ("memory", "peak memory of a command", "memory.py"),
         ("alone", "networks without local search on larger files", "alone.py"),
