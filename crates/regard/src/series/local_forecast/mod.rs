@@ -168,19 +168,17 @@ fn unseen(model: &SeriesModel, origins: &Origins, budget: &Budget, progress: Pro
     }
     let mut forecasts = vec![vec![vec![]; origins.origins().len()]; origins.len()];
     for (at, origin) in origins.origins().iter().enumerate() {
-        let there: Vec<usize> = (0..origins.len()).filter(|&series| origins.history(series, at).is_some()).collect();
-        for (done, chosen) in there.chunks(UNSEEN_AT_ONCE).enumerate() {
+        let histories = (0..origins.len()).filter_map(|series| Some((series, origins.history(series, at)?)));
+        let (there, histories): (Vec<usize>, Vec<Vec<f64>>) = histories.unzip();
+        for (done, (there, histories)) in there.chunks(UNSEEN_AT_ONCE).zip(histories.chunks(UNSEEN_AT_ONCE)).enumerate()
+        {
             if budget.is_over() {
                 return Ok(None);
             }
-            progress(Stage {
-                name: PRETRAINED,
-                done: at * origins.len() + done * UNSEEN_AT_ONCE,
-                of: forecasts.len() * origins.origins().len(),
-            });
-            let histories: Vec<Vec<f64>> = chosen.iter().filter_map(|&series| origins.history(series, at)).collect();
-            for (series, found) in chosen.iter().zip(model.forecast_unseen(&histories, origin.steps)) {
-                forecasts[*series][at] = found;
+            let (done, of) = (at * origins.len() + done * UNSEEN_AT_ONCE, forecasts.len() * origins.origins().len());
+            progress(Stage { name: PRETRAINED, done, of });
+            for (&series, found) in there.iter().zip(model.forecast_unseen(histories, origin.steps)) {
+                forecasts[series][at] = found;
             }
         }
     }
