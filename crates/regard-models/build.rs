@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 /// The models of other families than routes.
-const OTHERS: [&str; 4] = ["regard-clusters", "regard-max", "regard-solubility", "regard-etth1"];
+const OTHERS: [&str; 5] = ["regard-clusters", "regard-max", "regard-solubility", "regard-etth1", "regard-forecaster"];
 
 /// The files of a model folder that are built in; the first two must exist.
 const FILES: [&str; 5] = ["config.json", "model.safetensors", "manifest.json", "base.json", "validation_errors.json"];

@@ -362,7 +362,7 @@ fn teller(progress: Option<Py<PyAny>>) -> impl Fn(Stage<'_>) + Sync + Send + 'st
 
 /// Forecasts a panel by forecasters that are fitted to it.
 #[pyfunction]
-#[pyo3(signature = (panel, horizon, levels, seasons, only, seconds, seed, progress))]
+#[pyo3(signature = (panel, horizon, levels, seasons, only, pretrained, pretrained_model, seconds, seed, progress))]
 #[expect(clippy::too_many_arguments, reason = "one for each option; Python names them")]
 pub(crate) fn forecast_panel<'py>(
     py: Python<'py>,
@@ -371,13 +371,15 @@ pub(crate) fn forecast_panel<'py>(
     levels: Vec<f64>,
     seasons: Vec<usize>,
     only: Option<&str>,
+    pretrained: bool,
+    pretrained_model: Option<PathBuf>,
     seconds: Option<f64>,
     seed: u64,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let only: Option<Only> = only.map(str::parse).transpose().map_err(|error: String| invalid("only", &error, None))?;
     let (budget, stopped) = budget(seconds)?;
-    let pretrained = SeriesModel::pretrained().filter(|_| only.is_none());
+    let pretrained = pretrained_model.or_else(SeriesModel::pretrained).filter(|_| pretrained && only.is_none());
     let pretrained = pretrained.map(|folder| SeriesModel::open(&folder, &Device::flex())).transpose().or_raise()?;
     let pretrained = pretrained.map(Arc::new);
     let options = LocalForecastOptions { horizon, levels, seasons, only, pretrained, budget, seed };

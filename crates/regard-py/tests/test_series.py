@@ -121,6 +121,22 @@ def test_a_network_is_trained_and_blended(tmp_path: Path) -> None:
     assert set(forecaster.attribute()) == {"s0", "s1"}
 
 
+def test_a_network_on_generated_series_takes_part_unless_it_is_told_not_to() -> None:
+    df = frame(rows=90)
+
+    def members(**parameters: Any) -> list[str]:
+        forecaster = base(only=None, time_limit=60.0, **parameters).fit(df)
+        forecaster.predict(7)
+        return [member["name"] for member in forecaster.members_]
+
+    assert "pretrained network" in members() == members(pretrained="regard-forecaster")
+    assert "pretrained network" not in members(pretrained=False)
+    with pytest.raises(ValueError, match="pretrained"):
+        base(pretrained="regard-forecaster").fit(df).predict(7)
+    with pytest.raises(ValueError, match="generated"):
+        members(pretrained="regard-etth1")
+
+
 def test_covariates_and_static_features_are_used() -> None:
     df = frame(300)
     rng = np.random.default_rng(2)

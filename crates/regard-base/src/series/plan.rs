@@ -351,8 +351,8 @@ fn check(series: &[Vec<f64>], options: &ForecastOptions) -> Result<()> {
     if let Some(level) = options.levels.iter().find(|level| !(**level > 0.0 && **level <= 99.9)) {
         return Err(Error::invalid("levels", format!("has {level}, expected percentages above 0 and at most 99.9")));
     }
-    if let Some(season) = options.seasons.iter().flatten().find(|season| **season < 2) {
-        return Err(Error::invalid("seasons", format!("has {season}, expected at least 2 steps")));
+    if let Some(season) = options.seasons.iter().flatten().find(|season| !(2..=MOST_STEPS).contains(*season)) {
+        return Err(Error::invalid("seasons", format!("has {season}, expected 2 to {MOST_STEPS} steps")));
     }
     if !series.iter().flatten().any(|value| value.is_finite()) {
         return Err(Error::invalid("series", "have no value; expected at least one number"));

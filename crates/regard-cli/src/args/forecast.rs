@@ -48,9 +48,9 @@ pub(crate) struct ForecastArgs {
     /// Forecast with the network alone, or without it [possible values: network, base]
     #[arg(long, value_name = "PART")]
     pub(crate) only: Option<Only>,
-    /// Network trained on generated series that takes part without --model: a model folder of `regard train
-    /// series/pretrained`, or none [default: the built-in one, if there is one]
-    #[arg(long, value_name = "DIR|none", conflicts_with = "model")]
+    /// Network trained on generated series that takes part without --model and --only: a model folder of `regard train
+    /// series/pretrained`, or none [default: the built-in one]
+    #[arg(long, value_name = "DIR|none", conflicts_with_all = ["model", "only"])]
     pretrained: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) attribution: AttributionArgs,

@@ -233,7 +233,15 @@ impl<'p> Rows<'p> {
         if let Some(beginning) = &self.place.beginning {
             return Ok(beginning);
         }
-        let begin = self.source.fill_buf().map_err(|source| Error::io(self.path, source))?;
+        let io = |source| Error::io(self.path, source);
+        if self.source.fill_buf().map_err(io)?.len() < BEGINNING {
+            // A header may have taken most of the buffer.
+            let mut ahead = Vec::new();
+            (&mut self.source).take(BEGINNING as u64).read_to_end(&mut ahead).map_err(io)?;
+            let rest = std::mem::replace(&mut self.source, Box::new(std::io::empty()));
+            self.source = Box::new(Cursor::new(ahead).chain(rest));
+        }
+        let begin = self.source.fill_buf().map_err(io)?;
         Ok(&begin[..begin.len().min(BEGINNING)])
     }
 

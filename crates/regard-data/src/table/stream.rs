@@ -302,6 +302,34 @@ pub(super) struct Start {
     pub(super) line: usize,
 }
 
+/// A place in a record. A quote has a meaning at the beginning of a field alone, and in a field that began with one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum InRecord {
+    /// At the beginning of a field.
+    Begin,
+    Plain,
+    Quoted,
+    /// After a quote in a quoted field: it ends there, or another quote follows.
+    Closed,
+}
+
+impl InRecord {
+    /// The place after a line.
+    fn after(self, line: &[u8], separator: u8) -> Self {
+        if !line.contains(&b'"') {
+            // Only in a quoted field does a line end in the middle of a record.
+            return if self == Self::Quoted { self } else { Self::Begin };
+        }
+        line.iter().fold(self, |place, &byte| match (place, byte) {
+            (Self::Begin, b'"') | (Self::Closed, b'"') => Self::Quoted,
+            (Self::Quoted, b'"') => Self::Closed,
+            (Self::Quoted, _) => Self::Quoted,
+            (_, byte) if byte == separator || byte == b'\n' || byte == b'\r' => Self::Begin,
+            (Self::Begin | Self::Plain | Self::Closed, _) => Self::Plain,
+        })
+    }
+}
+
 /// Records of a table below its header, or lines of JSON.
 pub(super) struct Records {
     source: Box<dyn BufRead>,
@@ -342,9 +370,10 @@ impl Records {
         (&mut source).take(whole_to.max(WINDOW) as u64).read_to_end(&mut begin)?;
         let is_whole = whole_to > 0 && source.fill_buf()?.is_empty();
         if let Some(head) = Head::of(&begin, path, division).filter(|_| !is_whole) {
-            let rest = begin.split_off(head.bytes.len());
+            let mut rest = Cursor::new(begin);
+            rest.set_position(head.bytes.len() as u64);
             return Ok(Opened::Records(Box::new(Self {
-                source: Box::new(Cursor::new(rest).chain(source)),
+                source: Box::new(rest.chain(source)),
                 lines: head.lines,
                 offset: head.bytes.len() as u64,
                 starts: None,
@@ -373,18 +402,16 @@ impl Records {
     fn read(&mut self, path: &Path) -> Result<bool> {
         self.pending.clear();
         self.pending_lines = 0;
-        let mut quotes = 0;
+        let mut place = InRecord::Begin;
         loop {
             let before = self.pending.len();
             if !read_line(&mut self.source, &mut self.pending, path, self.lines + 1)? {
                 return Ok(!self.pending.is_empty());
             }
             self.pending_lines += 1;
-            if self.head.separator.is_none() {
-                return Ok(true);
-            }
-            quotes += self.pending[before..].iter().filter(|byte| **byte == b'"').count();
-            if quotes % 2 == 0 {
+            let Some(separator) = self.head.separator else { return Ok(true) };
+            place = place.after(&self.pending[before..], separator);
+            if place != InRecord::Quoted {
                 return Ok(true);
             }
         }
@@ -584,6 +611,51 @@ mod tests {
     /// The results of a reader for each part of a file.
     fn parts<T>(path: &Path, division: Division<'_>, part: usize, mut read: impl FnMut() -> T) -> Result<Vec<T>> {
         Stream::of_large(path, division, part, 0)?.map(|part| Ok(part?.open(&mut read))).collect()
+    }
+
+    #[test]
+    fn records_end_where_the_parser_of_tables_ends_them() {
+        /// The rows of a text that end, each with its fields.
+        fn rows(text: &[u8]) -> Vec<Vec<Vec<u8>>> {
+            let (mut reader, mut at, mut rows) = (csv_core::Reader::new(), 0, vec![]);
+            let text = [text, b"\n"].concat();
+            loop {
+                let (mut fields, mut ends) = ([0; 64], [0; 64]);
+                let (found, read, _, count) = reader.read_record(&text[at..], &mut fields, &mut ends);
+                at += read;
+                if found != csv_core::ReadRecordResult::Record {
+                    return rows;
+                }
+                let begins = std::iter::once(0).chain(ends);
+                rows.push(begins.zip(ends).take(count).map(|(from, to)| fields[from..to].to_vec()).collect());
+            }
+        }
+        for mut number in 0..4_usize.pow(8) {
+            let mut text: Vec<u8> = vec![];
+            while number > 0 {
+                text.push(b"a\",\n"[number % 4]);
+                number /= 4;
+            }
+            let (mut records, mut place) = (vec![vec![]], InRecord::Begin);
+            for line in text.split_inclusive(|byte| *byte == b'\n') {
+                records.last_mut().unwrap().extend_from_slice(line);
+                place = place.after(line, b',');
+                if place != InRecord::Quoted {
+                    (place, records) = (InRecord::Begin, [records, vec![vec![]]].concat());
+                }
+            }
+            let apart: Vec<_> = records.iter().flat_map(|record| rows(record)).collect();
+            assert_eq!(apart, rows(&text), "{}", String::from_utf8_lossy(&text));
+        }
+    }
+
+    #[test]
+    fn a_lone_inch_mark_is_no_beginning_of_a_quoted_field() {
+        let mut text = "day,part,sold\n".to_owned();
+        (0..200).for_each(|day| writeln!(text, "{day},{}\" pipe,{}", day % 7, day * day).unwrap());
+        let (_folder, path) = file("inches.csv", text.as_bytes());
+        let counts = parts(&path, Division::Table, 500, || fs::metadata(&path).map(|_| ()).is_ok()).unwrap();
+        assert!(counts.len() > 5, "{counts:?}");
     }
 
     fn visits() -> String {

@@ -51,6 +51,8 @@ def forecast_panel(
     levels: Sequence[float],
     seasons: Sequence[int],
     only: str | None,
+    pretrained: bool,
+    pretrained_model: str | None,
     seconds: float | None,
     seed: int,
     progress: Callable[[str, int, int], None] | None,

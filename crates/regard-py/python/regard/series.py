@@ -105,8 +105,8 @@ class Forecaster:
     """Forecasts every series of a data frame, with prediction intervals.
 
     By default simple forecasters (naive, seasonal, Theta, ETS, MSTL, ridge maps) and a small network are fitted to the
-    frame, weighted by a rolling-origin back-test, and blended. With `experiment`, a PatchTST is trained by `fit` and
-    blended with them.
+    frame, weighted by a rolling-origin back-test, and blended, with a network that was trained on generated series. With
+    `experiment`, a PatchTST is trained by `fit` and blended with the simple ones.
 
     Parameters
     ----------
@@ -122,6 +122,9 @@ class Forecaster:
         Settings of that network, such as ``{"model.look_back": 96}``.
     only : {"network", "base"}, optional
         One part of the blend alone.
+    pretrained : bool, str or path
+        The network on generated series that takes part where `experiment` and `only` are not given: the built-in one, none
+        if false, or a model folder of ``regard train series/pretrained``.
     time_limit : float or None
         Seconds for a forecast; forecasters that do not end in time are left out, with a warning. None for no limit.
     duplicates : {"error", "mean", "last"}
@@ -163,6 +166,7 @@ class Forecaster:
         experiment: str | None = None,
         settings: Mapping[str, Any] | None = None,
         only: str | None = None,
+        pretrained: bool | str | os.PathLike[str] = True,
         time_limit: float | None = 40.0,
         duplicates: str = "error",
         id_col: str = "unique_id",
@@ -179,6 +183,7 @@ class Forecaster:
         self.experiment = experiment
         self.settings = settings
         self.only = only
+        self.pretrained = pretrained
         self.time_limit = time_limit
         self.duplicates = duplicates
         self.id_col = id_col
@@ -414,8 +419,20 @@ class Forecaster:
                     self._tell(f"no forecast for series that training did not have: {', '.join(found['unknown'][:5])}")
             else:
                 seasons = [] if self.season_length is None else np.atleast_1d(self.season_length).tolist()
+                pretrained = None if isinstance(self.pretrained, bool) else os.fspath(self.pretrained)
+                if pretrained is not None and self.only is not None:
+                    raise invalid("pretrained", "takes no part beside `only`", "leave one of the two out")
                 found = _regard.forecast_panel(
-                    panel, horizon, levels, seasons, self.only, self.time_limit, seed_of(self.seed), report
+                    panel,
+                    horizon,
+                    levels,
+                    seasons,
+                    self.only,
+                    bool(self.pretrained),
+                    pretrained,
+                    self.time_limit,
+                    seed_of(self.seed),
+                    report,
                 )
                 self.members_ = json.loads(found["members"])
                 self.back_test_ = json.loads(found["back_test"])

@@ -91,6 +91,29 @@ impl Family for Graphs {
         Ok(())
     }
 
+    const NOT_INHERITED: &'static [&'static str] = &[
+        "preset",
+        "task",
+        "level",
+        "node_types",
+        "node_numbers",
+        "edge_types",
+        "edge_numbers",
+        "outputs",
+        "input_dropout",
+        "dropout",
+        "attention_dropout",
+        "data",
+    ];
+
+    fn is_of_head(name: &str) -> bool {
+        name.starts_with("head.")
+    }
+
+    fn row_names(config: &GraphTransformerConfig, parameter: &str) -> Option<Vec<String>> {
+        config.row_names(parameter)
+    }
+
     fn base(context: &Context<'_, Self>, options: &BlendOptions) -> Result<Option<Self::Base>> {
         if !context.experiment.eval.blend || context.experiment.data.source != SourceKind::File {
             return Ok(None);

@@ -164,9 +164,6 @@ pub struct SeriesTraining {
     /// Fraction of values or patches that are masked, for imputation and pretraining.
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
     pub mask_ratio: f64,
-    /// Model folder with the initial weights; the head is initialised at random if the task is another one. Empty for
-    /// random weights.
-    pub init_from: String,
     /// Parameters that training changes.
     pub trainable: Trainable,
     /// Number of first epochs in which only the head is trained; 0 for none.
@@ -234,7 +231,6 @@ impl Default for SeriesTraining {
             ridge_penalty: 0.05,
             shrink: false,
             mask_ratio: 0.4,
-            init_from: String::new(),
             trainable: Trainable::All,
             head_epochs: 0,
         }
@@ -363,6 +359,9 @@ fn generated(experiment: &SeriesExperiment) -> Result<()> {
     if model.affine || model.individual {
         let key = if model.affine { "model.affine" } else { "model.individual" };
         return refuse(key, "needs parameters for each series, but generated series are many and seen once");
+    }
+    if !model.quantiles.is_empty() {
+        return refuse("model.quantiles", "is not empty, but the ends of intervals cannot be taken for values");
     }
     if eval.blend || eval.intervals {
         let key = if eval.blend { "eval.blend" } else { "eval.intervals" };

@@ -1,7 +1,5 @@
 //! The family of time series, as the supervised engine sees it.
 
-use std::path::Path;
-
 use burn::tensor::Device;
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
@@ -21,10 +19,10 @@ use super::model::{Drop, PatchTst, PatchTstConfig};
 use super::source::Source;
 use super::task::{Masking, SeriesTask, TaskBatch};
 use crate::experiment::Given;
-use crate::store::{NetworkDir, Weights};
+use crate::store::Weights;
 use crate::supervised::base::BlendOptions;
 use crate::supervised::{BatchPosition, Context, Family, Learner, Network, ShardLoss};
-use crate::train::{Measure, Rounding, ValidationMetrics, collect, cross_entropy, restore};
+use crate::train::{Measure, Rounding, ValidationMetrics, cross_entropy};
 use crate::{Error, Result};
 
 /// The family of time series.
@@ -138,17 +136,36 @@ impl Family for TimeSeries {
         data.report().to_string().lines().map(str::to_owned).chain(notes.iter().cloned()).collect()
     }
 
+    const NOT_INHERITED: &'static [&'static str] = &[
+        "preset",
+        "task",
+        "look_back",
+        "horizon",
+        "channels",
+        "classes",
+        "window_norm",
+        "affine",
+        "linear_skip",
+        "dropout",
+        "dropout_twice",
+        "attention_dropout",
+        "head_dropout",
+        "quantiles",
+        "data",
+    ];
+
+    /// The linear skip is one too.
+    fn is_of_head(name: &str) -> bool {
+        name.contains(".readout.") || name.contains(".shortcut.")
+    }
+
     fn initial(network: PatchTst, context: &Context<'_, Self>) -> Result<PatchTst> {
         let settings = &context.experiment.train.family;
-        let network = match context.data {
+        match context.data {
             TrainingData::Windows(source) => {
-                fitted(network, context.config, source, settings.ridge_penalty, context.device)?
+                fitted(network, context.config, source, settings.ridge_penalty, context.device)
             }
-            TrainingData::Classes(_) => network,
-        };
-        match settings.init_from.as_str() {
-            "" => Ok(network),
-            folder => initialised_from(network, context.config, folder),
+            TrainingData::Classes(_) => Ok(network),
         }
     }
 
@@ -250,36 +267,6 @@ impl Learner<TimeSeries> {
             TrainingData::Classes(labelled) => Ok(labelled.test_probabilities(&self.evaluated()?, config, &device)),
             TrainingData::Windows(_) => Err(Error::config("task.kind", "is not `classification`")),
         }
-    }
-}
-
-/// A fresh network with the weights of the model in `folder`, except for a head of another shape and a linear skip
-/// that the model does not have.
-///
-/// # Errors
-/// Those of opening the folder; [`Error::Config`] for a network with other layers.
-fn initialised_from(fresh: PatchTst, config: &PatchTstConfig, folder: &str) -> Result<PatchTst> {
-    let found = NetworkDir::<PatchTstConfig>::open(Path::new(folder))?;
-    let device = burn::tensor::Device::flex();
-    let theirs = collect(&PatchTst::from_weights(found.config(), &found.weights()?, &device)?);
-    let mut ours: Weights = collect(&fresh);
-    let mut other = vec![];
-    for (name, array) in &mut ours {
-        match theirs.get(name) {
-            Some(given) if given.shape == array.shape => *array = given.clone(),
-            _ if name.contains(".readout.") || name.contains(".shortcut.") => {}
-            _ => other.push(name.clone()),
-        }
-    }
-    match other.first() {
-        Some(name) => {
-            let reason = format!("`{folder}` does not have the sizes of `[model]`, at `{name}`");
-            Err(Error::config("train.init_from", reason))
-        }
-        None if config.norm != found.config().norm => {
-            Err(Error::config("train.init_from", format!("`{folder}` does not have the norms of `[model]`")))
-        }
-        None => restore(fresh, &ours),
     }
 }
 

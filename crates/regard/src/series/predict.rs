@@ -36,14 +36,20 @@ fn last<T>(values: &[T], count: usize) -> &[T] {
     &values[values.len().saturating_sub(count)..]
 }
 
-/// Mean and deviation of the values that are there; 1 for a deviation of 0.
-fn own_scale(values: &[f64]) -> (f64, f64) {
-    let known = || values.iter().filter(|value| !value.is_nan());
+/// Mean and deviation of the last values, or where all of them are missing, of as many before them.
+fn own_scale(values: &[f64], look_back: usize) -> (f64, f64) {
+    let end = match last(values, look_back).iter().all(|value| value.is_nan()) {
+        true => values.iter().rposition(|value| !value.is_nan()).map_or(0, |at| at + 1),
+        false => values.len(),
+    };
+    let known = || last(&values[..end], look_back).iter().filter(|value| !value.is_nan());
     let count = known().count().max(1) as f64;
     let mean = known().sum::<f64>() / count;
-    let deviation = (known().map(|value| (value - mean).powi(2)).sum::<f64>() / count).sqrt();
-    (mean, if deviation > 0.0 { deviation } else { 1.0 })
+    (mean, (known().map(|value| (value - mean).powi(2)).sum::<f64>() / count).sqrt())
 }
+
+/// Passes of a network on generated series, one after the other, of a forecast at most.
+const MOST_PASSES: usize = 1000;
 
 /// Steps before a forecast that pictures show at least.
 const SHOWN: usize = 48;
@@ -128,8 +134,13 @@ impl SeriesModel {
     pub fn known_series(&self, found: Read) -> Result<Series> {
         let Read { panel, report } = found;
         if self.knows_none() {
+            if let Some(name) = panel.covariates().iter().chain(panel.statics()).next() {
+                let reason = format!("gives `{name}`, but a model of generated series sees the series alone");
+                return Err(Error::config("--covariates", reason).with_hint("leave the option out"));
+            }
             return Ok(Series { own: panel.clone(), panel, report, unknown: vec![] });
         }
+        self.check_covariates(&panel)?;
         let frequency = panel.clock().frequency().to_string();
         if frequency != self.config.data.frequency {
             let reason = format!(
@@ -146,6 +157,22 @@ impl SeriesModel {
         let mut panel = own.clone();
         self.scaler()?.apply(&mut panel)?;
         Ok(Series { panel: scaled_known(panel, &Known::of(&self.config.data))?, own, report, unknown })
+    }
+
+    /// Refuses other covariates than those of the training.
+    fn check_covariates(&self, panel: &Panel) -> Result<()> {
+        let data = &self.config.data;
+        for (option, found, known) in [
+            ("--covariates", panel.covariates(), &data.future_covariates),
+            ("data.static_covariates", panel.statics(), &data.static_covariates),
+        ] {
+            if found != known.as_slice() {
+                let list = |names: &[String]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+                let reason = format!("gives {}, but the model was trained with {}", list(found), list(known));
+                return Err(Error::config(option, reason));
+            }
+        }
+        Ok(())
     }
 
     /// The built-in model that was trained on generated series; `None` for a build without one.
@@ -173,17 +200,32 @@ impl SeriesModel {
     /// [`Error::Config`] for a horizon beyond the model's, or a level it does not know; series shorter than
     /// the look-back.
     pub fn forecast(&self, panel: &Panel, horizon: usize, levels: &[f64]) -> Result<Forecasts> {
-        Ok(Forecasts::new(panel.clock(), self.last_forecasts(panel, 0..panel.len(), horizon, levels)?)?)
+        let forever = Budget::unlimited();
+        Ok(Forecasts::new(panel.clock(), self.last_forecasts(panel, 0..panel.len(), horizon, levels, &forever)?)?)
     }
 
-    /// The network's forecast after the last value of each of these series.
-    fn last_forecasts(&self, panel: &Panel, of: Range<usize>, horizon: usize, levels: &[f64]) -> Result<Vec<Forecast>> {
+    /// The network's forecast after the last value of each of these series; an interrupted budget ends it.
+    fn last_forecasts(
+        &self,
+        panel: &Panel,
+        of: Range<usize>,
+        horizon: usize,
+        levels: &[f64],
+        budget: &Budget,
+    ) -> Result<Vec<Forecast>> {
         self.check_request(horizon, levels)?;
         if self.knows_none() {
             let all = &panel.series()[of];
+            if let Some(one) = all.iter().find(|one| one.values().iter().all(|value| value.is_nan())) {
+                let reason = format!("series `{}` has no value in the rows that the network sees", one.name());
+                let hint = "omit --model: base forecasters see all rows; or leave the series out by --target";
+                return Err(Error::config("--model", reason).with_hint(hint));
+            }
             let histories: Vec<Vec<f64>> =
                 all.iter().map(|one| one.values().iter().map(|&x| f64::from(x)).collect()).collect();
-            let found = self.forecast_unseen(&histories, horizon);
+            let Some(found) = self.forecast_unseen_until(&histories, horizon, &|| budget.is_stopped()) else {
+                return Err(Error::config("forecast", "was interrupted before its end"));
+            };
             return Ok(all
                 .iter()
                 .zip(found)
@@ -202,24 +244,38 @@ impl SeriesModel {
     }
 
     /// Forecasts of any series by a network that was trained on generated ones: `horizon` values after each history,
-    /// `[series][horizon]`, where NaN is missing. What the network sees of a series is brought to mean 0 and deviation 1.
-    /// Beyond its horizon, its forecasts are taken for values.
+    /// `[series][horizon]`, where NaN is missing. What the network sees of a series is brought to mean 0 and deviation 1;
+    /// the forecast of a series of one value is that value. Beyond its horizon, its forecasts are taken for values.
     #[must_use]
     pub fn forecast_unseen(&self, histories: &[Vec<f64>], horizon: usize) -> Vec<Vec<f64>> {
+        self.forecast_unseen_until(histories, horizon, &|| false).unwrap_or_default()
+    }
+
+    /// As [`Self::forecast_unseen`]; `None` as soon as `ends` is true before a pass of the network.
+    pub(super) fn forecast_unseen_until(
+        &self,
+        histories: &[Vec<f64>],
+        horizon: usize,
+        ends: &dyn Fn() -> bool,
+    ) -> Option<Vec<Vec<f64>>> {
         let [look_back, at_once] = [self.config.look_back, self.config.horizon];
         let of_chunk = |histories: &[Vec<f64>]| {
-            let scales: Vec<(f64, f64)> = histories.iter().map(|values| own_scale(last(values, look_back))).collect();
+            let scales: Vec<(f64, f64)> = histories.iter().map(|values| own_scale(values, look_back)).collect();
             let mut seen: Vec<Vec<f32>> = histories
                 .iter()
                 .zip(&scales)
                 .map(|(values, (mean, by))| {
                     let seen = last(values, look_back);
                     let mut all = vec![f32::NAN; look_back - seen.len()];
+                    let by = if *by > 0.0 { *by } else { 1.0 };
                     all.extend(seen.iter().map(|value| ((value - mean) / by) as f32));
                     all
                 })
                 .collect();
-            for _ in 0..horizon.div_ceil(at_once) {
+            for _ in 0..self.passes(horizon) {
+                if ends() {
+                    return None;
+                }
                 let windows = seen.iter().map(|values| last(values, look_back));
                 let numbers = self.answers(&Batch::of_values(windows, at_once));
                 let found = medians(&self.config, &numbers);
@@ -228,9 +284,15 @@ impl SeriesModel {
             let own = |(all, (mean, by)): (&Vec<f32>, &(f64, f64))| {
                 all[look_back..][..horizon].iter().map(|value| mean + by * f64::from(*value)).collect()
             };
-            seen.iter().zip(&scales).map(own).collect::<Vec<Vec<f64>>>()
+            Some(seen.iter().zip(&scales).map(own).collect::<Vec<Vec<f64>>>())
         };
-        histories.chunks(together(1)).flat_map(of_chunk).collect()
+        let all: Option<Vec<Vec<Vec<f64>>>> = histories.chunks(together(1)).map(of_chunk).collect();
+        Some(all?.concat())
+    }
+
+    /// Passes, one after the other, of a forecast of so many values.
+    pub(super) fn passes(&self, horizon: usize) -> usize {
+        horizon.div_ceil(self.config.horizon)
     }
 
     /// The forecast of every series of a file: that of [`Self::forecast`], blended with base forecasters that are
@@ -257,7 +319,7 @@ impl SeriesModel {
         }
         let part = part.clone().unwrap_or(0..series.panel.len());
         let network =
-            if of_network > 0.0 { self.last_forecasts(&series.panel, part, horizon, levels)? } else { vec![] };
+            if of_network > 0.0 { self.last_forecasts(&series.panel, part, horizon, levels, budget)? } else { vec![] };
         let mut warnings = vec![];
         if budget.is_over() && !budget.is_stopped() {
             let took = budget.elapsed().as_secs_f64();
@@ -431,8 +493,12 @@ impl SeriesModel {
             let reason = format!("was trained for {}, not for forecasts", self.config.task);
             return Err(Error::config("--model", reason));
         }
-        if horizon == 0 || horizon > self.config.horizon && !self.knows_none() {
-            let reason = format!("is {horizon}; the model predicts 1 to {} values", self.config.horizon);
+        let most = match self.knows_none() {
+            true => self.config.horizon.saturating_mul(MOST_PASSES),
+            false => self.config.horizon,
+        };
+        if horizon == 0 || horizon > most {
+            let reason = format!("is {horizon}; the model predicts 1 to {most} values");
             return Err(Error::config("--horizon", reason)
                 .with_hint("train a model with `--set task.horizon=…`, or omit --model to train on this file"));
         }
@@ -447,6 +513,10 @@ impl SeriesModel {
                 let most = self.config.data.interval_levels.last().copied();
                 let reason = match most {
                     Some(most) => format!("has {level}; expected percentages above 0 and at most {most}"),
+                    None if self.knows_none() => format!(
+                        "has {level}, but a model of generated series has no prediction intervals alone; with `--pretrained` \
+                         in place of `--model` the blend has them"
+                    ),
                     None => format!(
                         "has {level}, but the model has no prediction intervals: it was trained without validation rows"
                     ),
@@ -473,8 +543,8 @@ impl SeriesModel {
     /// The scale of the network.
     pub(super) fn scaler(&self) -> Result<Scaler> {
         if self.knows_none() {
-            let reason = "was trained on generated series, and has seen none of this file";
-            return Err(Error::config("--model", reason).with_hint("`regard forecast` takes it for any file"));
+            let reason = "was trained on generated series: it forecasts any file, and does nothing else";
+            return Err(Error::config("--model", reason).with_hint("`regard forecast` without other options takes it"));
         }
         let data = &self.config.data;
         Ok(Scaler::from_arrays(data.names.clone(), data.mean.clone(), data.std.clone())?)

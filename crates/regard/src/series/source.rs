@@ -237,7 +237,8 @@ const FEWEST_WINDOWS: usize = 8;
 /// was changed.
 pub(super) fn shortened(experiment: &SeriesExperiment, panel: &Panel) -> (SeriesExperiment, Vec<String>) {
     let (mut found, mut notes) = (experiment.clone(), Vec::new());
-    if !experiment.data.shorten {
+    // Generated series are as long as the look-back asks for.
+    if !experiment.data.shorten || experiment.data.generated_series > 0 {
         return (found, notes);
     }
     found.data.shorten = false;

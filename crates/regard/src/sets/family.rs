@@ -9,7 +9,7 @@ use super::base::{self, SetFeatures};
 use super::examples::Examples;
 use super::experiment::{self, SetData, SetEval, SetExperiment, SetTask, SetTraining};
 use super::measure::{in_own_units, measure_in_shards, numbers_of, predict};
-use super::model::{SetTransformer, SetTransformerConfig};
+use super::model::{NOT_INHERITED, SetTransformer, SetTransformerConfig};
 use super::source::Source;
 use super::task::loss;
 use crate::Result;
@@ -101,6 +101,12 @@ impl Family for Sets {
 
     fn warnings(data: &SetTrainingData) -> Vec<String> {
         data.source.notes().to_vec()
+    }
+
+    const NOT_INHERITED: &'static [&'static str] = &NOT_INHERITED;
+
+    fn is_of_head(name: &str) -> bool {
+        name.starts_with("head.") || name.starts_with("item_head.")
     }
 
     fn base(context: &Context<'_, Self>, options: &BlendOptions) -> Result<Option<Self::Base>> {

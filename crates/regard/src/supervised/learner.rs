@@ -1,5 +1,6 @@
 //! The learner of all supervised families: a network, its optimiser, and the step that trains it.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use burn::tensor::Device;
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::base::{BaseRecord, Beside, BesideNetwork, BlendOptions, remove_record};
 use super::intervals::ValidationErrors;
@@ -80,6 +82,8 @@ pub struct Learner<F: Family> {
     base: Option<F::Base>,
     /// The schedule, where a time limit shortened it.
     pace: Option<Pace>,
+    /// Parts that `train.init_from` leaves at random.
+    fresh: Vec<String>,
 }
 
 /// The numbers of a learner that are not weights.
@@ -90,6 +94,70 @@ pub(crate) struct Counters<C> {
     stopping: EarlyStopping,
     /// The calibration of the network that is kept.
     calibration: C,
+}
+
+/// A fresh network with the weights of the model in `folder`, and what stays at random: a head of another shape, and the rows
+/// of kinds and columns that the model does not know.
+///
+/// # Errors
+/// Those of opening the folder; [`Error::Config`] for a network of other settings or sizes.
+fn initialised_from<F: Family>(
+    fresh: F::Network,
+    config: &F::Config,
+    folder: &str,
+) -> Result<(F::Network, Vec<String>)> {
+    let fault = |reason: String| Error::config("train.init_from", format!("`{folder}` {reason}"));
+    let found = NetworkDir::<F::Config>::open(Path::new(folder))?;
+    if let Some(key) = differing(config, found.config(), F::NOT_INHERITED) {
+        let hint = format!("`regard model show {folder}` lists its settings");
+        return Err(fault(format!("has another `{key}` in its `config.json`")).with_hint(hint));
+    }
+    let device = Device::flex();
+    let theirs = collect(&F::Network::from_weights(found.config(), &found.weights()?, &device)?);
+    let (mut ours, mut unknown) = (collect(&fresh), vec![]);
+    for (name, own) in &mut ours {
+        let other = theirs.get(name);
+        let rows = F::row_names(config, name).zip(F::row_names(found.config(), name));
+        match (other, rows) {
+            (Some(other), Some((names, known))) if own.shape[1..] == other.shape[1..] => {
+                let width = own.shape[1..].iter().product();
+                for (row, row_name) in own.data.chunks_mut(width).zip(&names) {
+                    match known.iter().position(|known| known == row_name) {
+                        Some(at) => row.copy_from_slice(&other.data[at * width..][..width]),
+                        None => unknown.push(format!("`{row_name}`")),
+                    }
+                }
+            }
+            (Some(other), _) if other.shape == own.shape => *own = other.clone(),
+            _ if F::is_of_head(name) => unknown.push("the head".into()),
+            _ => return Err(fault(format!("does not have the sizes of `[model]`, at `{name}`"))),
+        }
+    }
+    let mut seen = BTreeSet::new();
+    unknown.retain(|name| seen.insert(name.clone()));
+    Ok((restore(fresh, &ours)?, unknown))
+}
+
+/// The first setting in which two networks differ, but for those of `free` and of the sections there.
+fn differing<C: Serialize>(one: &C, other: &C, free: &[&str]) -> Option<String> {
+    let settings = |config: &C| match serde_json::to_value(config) {
+        Ok(Value::Object(settings)) => settings,
+        _ => Map::new(),
+    };
+    let (ours, theirs) = (settings(one), settings(other));
+    let keys: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
+    keys.into_iter().filter(|key| !free.contains(&key.as_str())).find_map(|key| {
+        match (ours.get(key), theirs.get(key)) {
+            (Some(Value::Object(ours)), Some(Value::Object(theirs))) => {
+                let keys: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
+                let named = |inner: &String| format!("{key}.{inner}");
+                let differs =
+                    |inner: &&String| ours.get(*inner) != theirs.get(*inner) && !free.contains(&named(inner).as_str());
+                keys.into_iter().find(differs).map(named)
+            }
+            (ours, theirs) => (ours != theirs).then(|| key.clone()),
+        }
+    })
 }
 
 impl<F: Family> Learner<F> {
@@ -120,6 +188,10 @@ impl<F: Family> Learner<F> {
         let seed = derived(train.seed, Stream::Weights, 0);
         let network = fresh(seed, &device, |device| F::Network::new(&config, device))?;
         let network = F::initial(network, &context)?;
+        let (network, fresh) = match train.init_from.as_str() {
+            "" => (network, vec![]),
+            folder => initialised_from::<F>(network, &config, folder)?,
+        };
         let optimizer = Optimizer::with_weight_decay(train.max_grad_norm, train.weight_decay);
         let learner = Self {
             trainee: Trainee::new(network, optimizer, train.ema_decay),
@@ -134,6 +206,7 @@ impl<F: Family> Learner<F> {
             frozen: None,
             base: None,
             pace: None,
+            fresh,
         };
         match learner.epoch_length() {
             0 => {
@@ -355,7 +428,12 @@ impl<F: Family> Learning for Learner<F> {
     }
 
     fn warnings(&self) -> Vec<String> {
-        F::warnings(&self.data)
+        let mut warnings = F::warnings(&self.data);
+        if !self.fresh.is_empty() {
+            let (folder, fresh) = (&self.experiment.train.init_from, self.fresh.join(", "));
+            warnings.push(format!("`{folder}` has no weights for these, which begin at random: {fresh}"));
+        }
+        warnings
     }
 
     /// The base learners' metrics, before the network's first step.

@@ -170,6 +170,14 @@ pub trait Family: Clone + Debug + PartialEq + Sized + 'static {
         Ok(())
     }
 
+    /// Settings of a network in which the one that it begins with (`train.init_from`) may differ: `key`, or `section.key`.
+    const NOT_INHERITED: &'static [&'static str];
+    /// If true, a parameter belongs to the head, which a network does not need to inherit.
+    fn is_of_head(name: &str) -> bool;
+    /// Names of the rows of a parameter, where they are kinds or columns of the data: rows are inherited by their names.
+    fn row_names(_config: &Self::Config, _parameter: &str) -> Option<Vec<String>> {
+        None
+    }
     /// The network before the first step, from one with fresh weights.
     ///
     /// # Errors

@@ -113,6 +113,9 @@ pub struct TrainSettings<X> {
     /// Decay of the exponential moving average (EMA) of the weights, which is evaluated and saved; 0 for no averaging.
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1))]
     pub ema_decay: f64,
+    /// Model folder with the initial weights. The head is initialised at random if it has another shape, and so are the
+    /// weights of kinds and columns that the model does not know. Empty for random weights.
+    pub init_from: String,
     /// Loss for numeric targets.
     pub loss: NumberLoss,
     /// If true, rare classes have a larger weight in the loss: the weight of an example is the fraction of the batch
@@ -157,6 +160,7 @@ impl<X> TrainSettings<X> {
             weight_decay: 0.0,
             max_grad_norm: 0.0,
             ema_decay: 0.0,
+            init_from: String::new(),
             loss: NumberLoss::Absolute,
             class_weights: false,
             family,

@@ -1,6 +1,7 @@
 //! Networks on graphs: they learn, go on bit for bit, and answer alike whatever the order and the batch.
 
 mod files;
+mod folds;
 mod network;
 mod training;
 

@@ -4,7 +4,9 @@ use std::fs;
 
 use regard::Device;
 use regard::graphs::predict::GraphModel;
-use regard::train::Ended;
+use regard::store::{Array, safetensors};
+use regard::supervised::{Training, train};
+use regard::train::{Ended, Event, Limits};
 
 use crate::{molecules, on_molecules, run};
 
@@ -121,5 +123,54 @@ fn graphs_on_disk_train_the_same_network() {
             (fs::read(out.join("model.safetensors")).unwrap(), trained.validation_cost)
         };
         assert!(trained("always") == trained("never"), "{target}");
+    }
+}
+
+#[test]
+fn weights_of_another_model_are_taken_over_by_the_names_of_kinds() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = molecules(folder.path(), 40);
+    let first = folder.path().join("first");
+    run(&on_molecules(&path, &["data.targets=[\"length\"]"]), &first, false, None).unwrap();
+    // Other atoms, before and between the known ones, and another task.
+    let text = fs::read_to_string(&path).unwrap().replace("CC,", "CBrC,").replace("OC,", "OPC,");
+    fs::write(&path, text).unwrap();
+    let from = format!("train.init_from={}", first.display());
+    // A step that is too small to change a number.
+    let common = ["task.kind=\"classification\"", "data.targets=[\"oxygen\"]", "train.learning_rate=1e-30", &from];
+    let second = folder.path().join("second");
+    let training = Training {
+        experiment: on_molecules(&path, &common),
+        out: second.clone(),
+        resume: false,
+        limits: Limits { steps: Some(1), ..Limits::default() },
+        command: "test".into(),
+    };
+    let mut warnings = vec![];
+    let observer = &mut |event: &Event| {
+        if let Event::Warning(warning) = event {
+            warnings.push(warning.clone());
+        }
+    };
+    train(&training, &Device::flex(), observer).unwrap();
+    let warning = warnings.iter().find(|warning| warning.contains("begin at random")).unwrap();
+    assert!(warning.contains("`Br`, `P`") && warning.contains("the head") && !warning.contains("`C`"), "{warning}");
+    let read = |out: &std::path::Path| {
+        let model = GraphModel::open(out, &Device::flex()).unwrap();
+        (model.config.data.node_types.clone(), safetensors::read(&out.join("model.safetensors")).unwrap())
+    };
+    let [(kinds, before), (all_kinds, after)] = [&first, &second].map(|out| read(out));
+    assert_eq!((kinds.join(" "), all_kinds.join(" ")), ("C O".into(), "Br C O P".into()));
+    let row = |weights: &Array, at: usize| weights.data[at * weights.shape[1]..][..weights.shape[1]].to_vec();
+    for (at, kind) in kinds.iter().enumerate() {
+        let there = all_kinds.iter().position(|other| other == kind).unwrap();
+        assert_eq!(row(&before["embedding_h.weight"], at), row(&after["embedding_h.weight"], there), "{kind}");
+    }
+    assert_eq!(before["layers.1.attention.Q.weight"], after["layers.1.attention.Q.weight"]);
+    assert_ne!(before["MLP_layer.FC_layers.2.weight"].shape, after["MLP_layer.FC_layers.2.weight"].shape);
+    for (set, key) in [("model.layers=3", "`layers`"), ("model.width=8", "`width`")] {
+        let refused = run(&on_molecules(&path, &[set, common[1], &from]), &folder.path().join("x"), false, None);
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains("train.init_from") && refused.contains(key), "{refused}");
     }
 }

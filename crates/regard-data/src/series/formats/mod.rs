@@ -168,7 +168,8 @@ fn is_row_of_values(names: &[String]) -> bool {
         // A column of dates has a name.
         Some(_) if stamps::is_date(first) => true,
         Some(_) => all_numbers(names).is_some_and(|all| !consecutive(&all)),
-        None => false,
+        // Other columns may hold text.
+        None => stamps::is_date(first) && rest.iter().any(|name| number(name).is_some()),
     }
 }
 

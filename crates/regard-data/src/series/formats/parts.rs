@@ -43,27 +43,38 @@ fn of_stream(mut stream: Stream<'_>, is_piped: bool, path: &Path, options: &Read
             None => Ok(None),
         },
         false => Ok(None),
-        true => match in_parts(stream, path, options)? {
-            None if is_piped => {
-                let reason = "has rows that are understood only together with all others, and a pipe of more than \
-                              256 MiB is read part by part";
-                let hint = "give the name of a file, or sort the rows by their time stamps";
-                Err(Error::parse(path, 0, reason).with_hint(hint))
-            }
+        true => match in_parts(stream, path, options, is_piped)? {
+            None if is_piped => Err(only_together(path, TOGETHER)),
             found => Ok(found),
         },
     }
 }
 
+/// Why a pipe is refused.
+const TOGETHER: &str = "has rows that are understood only together with all others, and a pipe of more than 256 MiB is read part \
+                        by part";
+
+fn only_together(path: &Path, reason: &str) -> Error {
+    let hint = "give the name of a file, or where each row has one time stamp, sort the rows by it";
+    Error::parse(path, 0, reason).with_hint(hint)
+}
+
 /// Reads parts and joins them; `None` where that is not possible.
-fn in_parts(mut stream: Stream<'_>, path: &Path, options: &ReadOptions) -> Result<Option<Read>> {
+fn in_parts(mut stream: Stream<'_>, path: &Path, options: &ReadOptions, is_piped: bool) -> Result<Option<Read>> {
     let size = path.metadata().map_or(0, |meta| meta.len());
     let of_part = |part: &Part, options: &ReadOptions, extent: Extent<'_>| {
         part.open(|| table(Rows::open(path, options.delimiter)?, options, extent))
     };
     // All others are read as the first one is.
     let Some(first) = stream.next().transpose()? else { return Ok(None) };
-    let Ok((first, Some(layout))) = of_part(&first, options, Extent::First) else { return Ok(None) };
+    let (first, layout) = match of_part(&first, options, Extent::First) {
+        Ok((first, Some(layout))) => (first, layout),
+        // What is wrong with a file is said when it is read whole, which a pipe cannot be.
+        Err(error) if is_piped => {
+            return Err(only_together(path, &format!("{TOGETHER}; of the first part alone: {error}")));
+        }
+        Ok((_, None)) | Err(_) => return Ok(None),
+    };
     let (known, clock) = (known(&first, layout, options), first.panel.clock().clone());
     let Some(mut joined) = Joined::of(first, layout, options.last) else { return Ok(None) };
     let next = || {

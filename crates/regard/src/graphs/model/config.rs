@@ -278,6 +278,19 @@ impl GraphTransformerConfig {
     pub(crate) fn edges_of_one_kind(&self) -> bool {
         self.edge_stream && self.edge_types == 0 && self.edge_numbers == 0
     }
+
+    /// Names of the rows of a parameter, if they are kinds or columns of the data.
+    pub(crate) fn row_names(&self, parameter: &str) -> Option<Vec<String>> {
+        let GraphPreparation { node_types, edge_types, node_columns, edge_columns, .. } = &self.data;
+        Some(match parameter {
+            "node_types.weight" => node_types.clone(),
+            "edge_types.weight" => edge_types.clone(),
+            "node_numbers.weight" => node_columns.clone(),
+            "edge_numbers.weight" if !self.edges_of_one_kind() => edge_columns.clone(),
+            "composition.weight" => [node_types.clone(), vec!["nodes".into(), "edges".into()]].concat(),
+            _ => return None,
+        })
+    }
 }
 
 impl NetworkConfig for GraphTransformerConfig {

@@ -68,8 +68,9 @@ pub const NETWORK: &str = "network";
 /// The name of a network that was trained on generated series.
 pub const PRETRAINED: &str = "pretrained network";
 
-/// The part of the budget that base forecasters may take, and that at whose end the first network is trained.
+/// The parts of the budget at whose ends the base forecasters, a network on generated series, and the first network are done.
 const BASE: f64 = 0.5;
+const UNSEEN: f64 = 0.6;
 const FIRST_NETWORK: f64 = 0.75;
 /// The part of the time for a network in which it learns; it forecasts in the rest.
 const LEARNING: f64 = 0.95;
@@ -100,8 +101,9 @@ pub fn forecast(
         _ => origins.base_members_with(progress),
     };
     let mut warnings = Vec::new();
+    let base_is_late = settings.budget.is_over();
     if let (None, Some(model)) = (options.only, &options.pretrained) {
-        match unseen(model, &origins, &settings.budget, progress)? {
+        match unseen(model, &origins, &options.budget.share(UNSEEN), progress)? {
             Some(member) => members.add(&origins, member)?,
             None => warnings.push(format!("left out: {PRETRAINED}: the time is too short (`--time` gives more)")),
         }
@@ -115,6 +117,7 @@ pub fn forecast(
             others: members.clone(),
             options: options.clone(),
             device: device.clone(),
+            base_is_late,
         };
         match job.run(progress) {
             Ok(network) => {
@@ -152,7 +155,7 @@ pub fn forecast(
 }
 
 /// Histories that a network on generated series sees at a time, between two looks at the time.
-const UNSEEN_AT_ONCE: usize = 1024;
+const UNSEEN_AT_ONCE: usize = 128;
 
 /// The forecasts of a network that was trained on generated series; `None` where the time is too short.
 ///
@@ -167,20 +170,28 @@ fn unseen(model: &SeriesModel, origins: &Origins, budget: &Budget, progress: Pro
         return Ok(None);
     }
     let mut forecasts = vec![vec![vec![]; origins.origins().len()]; origins.len()];
-    for (at, origin) in origins.origins().iter().enumerate() {
+    // Passes of a history through the network.
+    let of: usize = origins.origins().iter().map(|origin| origins.len() * model.passes(origin.steps)).sum();
+    let (begun, mut done, of_origins) = (budget.elapsed(), 0, origins.origins());
+    for (at, origin) in of_origins.iter().enumerate() {
+        let passes = model.passes(origin.steps);
         let histories = (0..origins.len()).filter_map(|series| Some((series, origins.history(series, at)?)));
         let (there, histories): (Vec<usize>, Vec<Vec<f64>>) = histories.unzip();
-        for (done, (there, histories)) in there.chunks(UNSEEN_AT_ONCE).zip(histories.chunks(UNSEEN_AT_ONCE)).enumerate()
-        {
-            if budget.is_over() {
+        for (there, histories) in there.chunks(UNSEEN_AT_ONCE).zip(histories.chunks(UNSEEN_AT_ONCE)) {
+            // What cannot end in time takes no time from others.
+            let rest = (budget.elapsed() - begun).mul_f64((of - done) as f64 / done.max(1) as f64);
+            if budget.is_over() || budget.left().is_some_and(|left| rest > left) {
                 return Ok(None);
             }
-            let (done, of) = (at * origins.len() + done * UNSEEN_AT_ONCE, forecasts.len() * origins.origins().len());
             progress(Stage { name: PRETRAINED, done, of });
-            for (&series, found) in there.iter().zip(model.forecast_unseen(histories, origin.steps)) {
-                forecasts[series][at] = found;
-            }
+            let Some(found) = model.forecast_unseen_until(histories, origin.steps, &|| budget.is_over()) else {
+                return Ok(None);
+            };
+            there.iter().zip(found).for_each(|(&series, found)| forecasts[series][at] = found);
+            done += there.len() * passes;
         }
+        // Series that are too short for an origin have no history there.
+        done = of_origins[..=at].iter().map(|origin| origins.len() * model.passes(origin.steps)).sum();
     }
     Ok(Some(Member { name: PRETRAINED.into(), forecasts }))
 }
@@ -208,6 +219,8 @@ struct Job {
     others: Members,
     options: LocalForecastOptions,
     device: Device,
+    /// If true, the time of the base forecasters was over before they were done.
+    base_is_late: bool,
 }
 
 /// A message of the thread: steps that are done of how many, or the end.
@@ -222,7 +235,7 @@ impl Job {
         let late = || Error::config("--time", "is used up by the other forecasters");
         let alone = self.options.only == Some(Only::Network);
         let budget = self.budget();
-        if !alone && (budget.share(BASE).is_over() || budget.is_over() || self.origins.untested() > 0) {
+        if !alone && (self.base_is_late || budget.is_over() || self.origins.untested() > 0) {
             return Err(late());
         }
         let (sender, receiver) = channel();

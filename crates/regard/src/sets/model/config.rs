@@ -121,6 +121,21 @@ pub struct SetTransformerConfig {
     pub data: DataPreparation,
 }
 
+/// Settings in which a network may differ from the one that it begins with.
+pub(crate) const NOT_INHERITED: [&str; 11] = [
+    "preset",
+    "task",
+    "outputs",
+    "decoding",
+    "min_std",
+    "dropout",
+    "data.mean",
+    "data.std",
+    "data.classes",
+    "data.target_mean",
+    "data.target_std",
+];
+
 impl DataPreparation {
     fn is_empty(&self) -> bool {
         *self == Self::default()

@@ -18,6 +18,7 @@ use regard_nn::trace::{self, Operation};
 use crate::Result;
 use crate::store::{NetworkConfig, Weights, layout, renamed};
 use crate::train::{collect, dropped, gradients, restore};
+pub(crate) use config::NOT_INHERITED;
 pub use config::{DataPreparation, KIND, SetTransformerConfig};
 use parts::{Decoder, Encoder, Pooling};
 pub use presets::PRESETS;

@@ -54,6 +54,21 @@ fn quarters_months_and_weeks_are_dates() {
 }
 
 #[test]
+fn a_first_row_of_values_is_no_header_beside_columns_of_text_too() {
+    let refused = said("2020-01-01,5,ok\n2020-01-02,6,ok\n", &ReadOptions::default());
+    assert!(refused.contains("header"), "{refused}");
+}
+
+#[test]
+fn a_column_of_text_is_known_below_a_header_of_any_length() {
+    for length in [54_000, 65_530, 65_536, 70_000] {
+        let name = "x".repeat(length);
+        let found = read(&format!("date,{name},comment\n2020-01-01,5,good day\n2020-01-02,6,rain\n"));
+        assert!(found.panel.names().eq([name.as_str()]), "{length}");
+    }
+}
+
+#[test]
 fn dates_that_are_not_understood_name_no_series() {
     for (name, date) in [
         ("date", "2021-W00"),

@@ -41,7 +41,7 @@ fn experiment(path: &Path, more: &[&str]) -> GraphExperiment {
 
 fn validated(experiment: &GraphExperiment, held_out: &HeldOut, repeats: usize) -> CrossValidationMetrics {
     let validation = CrossValidation::new(experiment).unwrap();
-    validation.run(held_out, crate::repeats(repeats), &Device::flex(), &|| true).unwrap()
+    validation.run(held_out, self::repeats(repeats), &Device::flex(), &|| true).unwrap()
 }
 
 fn number(found: &CrossValidationMetrics, name: &str) -> f64 {

@@ -1,15 +1,13 @@
 //! The networks Kool et al. 2019 published: embeddings, first step, greedy tours and mean costs
 //! of the paper's test sets.
 
-mod support;
-
+use crate::support::{config, length, weights};
 use burn::tensor::{Device, Tensor};
 use regard::routes::model::{AttentionModel, Constructed};
 use regard::routing::Problem;
 use regard::routing::problems::tsp::TspEnv;
 use regard_nn::ops::with_kernels;
 use regard_testing::{Case, Checks, Golden, Values};
-use support::{config, length, weights};
 
 /// Greedy tours over `points [batch, nodes, 2]`.
 fn greedy(model: &AttentionModel, points: Tensor<3>) -> Constructed {

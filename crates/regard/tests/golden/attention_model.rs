@@ -1,8 +1,7 @@
 //! The Attention Model on the TSP against the code of Kool et al. 2019: embeddings, masks,
 //! log-probabilities, every gradient, running statistics and a step of Adam.
 
-mod support;
-
+use crate::support::{config, length, weights};
 use burn::module::Module;
 use burn::optim::{AdamConfig, GradientsParams};
 use burn::tensor::{Device, Tensor, TensorData};
@@ -12,7 +11,6 @@ use regard::routing::problems::tsp::TspEnv;
 use regard_nn::clip_gradient_norm;
 use regard_nn::ops::{MASKED, PolicyLoss, Tours, with_kernels};
 use regard_testing::{Case, Checks, Golden, Values};
-use support::{config, length, weights};
 
 /// Greedy tours over `points [batch, nodes, 2]`.
 fn greedy(model: &AttentionModel, points: Tensor<3>) -> Constructed {

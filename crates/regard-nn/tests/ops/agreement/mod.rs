@@ -1,7 +1,5 @@
 //! Runs an operation with its kernel and composed, and compares values and gradients.
 
-#![allow(dead_code, reason = "each test uses its part")]
-
 use burn::tensor::{Device, Tensor};
 use regard_nn::ops::{MASKED, with_kernels};
 use regard_testing::{input, values_of};

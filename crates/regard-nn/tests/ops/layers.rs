@@ -1,9 +1,7 @@
 //! Feed-forward network, norms and sub-layers in unusual shapes; values and gradients, with kernels and
 //! composed.
 
-mod agreement;
-
-use agreement::{Leaves, agree};
+use crate::agreement::{Leaves, agree};
 use burn::tensor::{Device, Tensor};
 use regard_nn::ops::{
     Activation, AttentionWeights, NormArgs, NormKind, Projection, attention_sublayer, feed_forward,

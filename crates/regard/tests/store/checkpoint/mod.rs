@@ -1,7 +1,5 @@
 //! Small checkpoints made by hand: pickles, legacy `.pt` files, zip archives.
 
-#![allow(dead_code, reason = "each test uses its part")]
-
 use std::io::{Cursor, Write};
 
 use regard::routes::model::AttentionModelConfig;

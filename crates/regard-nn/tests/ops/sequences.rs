@@ -1,8 +1,6 @@
 //! Sub-layers for many short sequences: values and gradients, with kernels and composed.
 
-mod agreement;
-
-use agreement::{Leaves, agree};
+use crate::agreement::{Leaves, agree};
 use burn::tensor::{Device, Tensor};
 use regard_nn::ops::{
     Activation, Dropout, FeedForwardLayers, NormArgs, NormKind, NormOutput, Projection, ResidualScores,
@@ -163,7 +161,7 @@ fn residual_scores_are_sums_of_scores() {
     let second = SequenceProjections { query: zeros.clone(), key: zeros, value: map(4), out: map(5) };
     let (first_layer, earlier) = sequence_attention(x.clone(), first, Some(ResidualScores::default()), None, &options);
     let (after, _) = sequence_attention(x, second, earlier, None, &options);
-    agreement::same(&values_of(&after.y), &values_of(&first_layer.y), "residual scores");
+    crate::agreement::same(&values_of(&after.y), &values_of(&first_layer.y), "residual scores");
 }
 
 fn feed_forward(x: &Leaves, norm: Option<(NormKind, bool)>, on: bool, first: bool, act: Activation) -> Tensor<3> {
@@ -202,7 +200,7 @@ fn inference_agrees_with_training() {
             let shapes = case.shapes();
             let leaves = Leaves::new(&shapes.iter().map(Vec::as_slice).collect::<Vec<_>>());
             let (training, inference) = (case.attention(&leaves), case.attention(&leaves.untracked()));
-            agreement::same(&values_of(&inference), &values_of(&training), "attention");
+            crate::agreement::same(&values_of(&inference), &values_of(&training), "attention");
         }
         for (width, hidden) in [(7, 200), (40, 300)] {
             let leaves = Leaves::new(&[
@@ -217,7 +215,7 @@ fn inference_agrees_with_training() {
             for act in [Activation::Relu, Activation::Gelu] {
                 let training = feed_forward(&leaves, norm, false, false, act);
                 let inference = feed_forward(&leaves.untracked(), norm, false, false, act);
-                agreement::same(&values_of(&inference), &values_of(&training), "feed-forward");
+                crate::agreement::same(&values_of(&inference), &values_of(&training), "feed-forward");
             }
         }
     }

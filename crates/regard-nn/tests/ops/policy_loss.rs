@@ -1,8 +1,6 @@
 //! The policy loss with kernels and composed: value, log-likelihoods and every gradient.
 
-mod agreement;
-
-use agreement::{Leaves, agree, same};
+use crate::agreement::{Leaves, agree, same};
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;

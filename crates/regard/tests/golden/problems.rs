@@ -2,8 +2,8 @@
 //! log-probabilities, costs, every gradient; and the published networks' greedy tours, beams and
 //! mean costs.
 
-mod support;
-
+use crate::support::instances::FromCase;
+use crate::support::weights;
 use burn::module::Module;
 use burn::tensor::{Device, Tensor, TensorData};
 use regard::routes::model::AttentionModel;
@@ -19,8 +19,6 @@ use regard_nn::ops::{DenseMask, MASKED, Mask, Tours, with_kernels};
 use regard_nn::trace::record;
 use regard_nn::{NodeSelection, Outcome};
 use regard_testing::{Case, Checks, Golden};
-use support::instances::FromCase;
-use support::weights;
 
 /// Tours may differ where the best two nodes are closer than this in log-probability.
 const CLOSE_CALL: f64 = 1e-3;
@@ -145,7 +143,7 @@ fn check_published(label: &str) {
 }
 
 fn config<P: Problem>(case: &Case) -> AttentionModelConfig {
-    AttentionModelConfig { problem: P::NAME.into(), ..support::config(case) }
+    AttentionModelConfig { problem: P::NAME.into(), ..crate::support::config(case) }
 }
 
 fn instances<P: FromCase>(case: &Case, count: usize) -> Vec<P> {

@@ -1,12 +1,10 @@
 //! Importing checkpoints of Kool's code, made by hand.
 
-mod checkpoint;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use checkpoint::{checkpoint, small, weights};
+use crate::checkpoint::{checkpoint, small, weights};
 use regard::Error;
 use regard::routes::import::kool;
 use regard::routes::model::{AttentionModelConfig, Norm};

@@ -1,10 +1,8 @@
 //! `config.json`: what is refused, and with which words.
 
-mod checkpoint;
-
 use std::fs;
 
-use checkpoint::small;
+use crate::checkpoint::small;
 use regard::graphs::GraphTransformerConfig;
 use regard::graphs::model::{GraphPreparation, PositionKind};
 use regard::graphs::task::GraphTask;

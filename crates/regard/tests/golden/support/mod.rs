@@ -1,6 +1,5 @@
 //! Code that the golden tests of the routing models share.
 
-#[allow(dead_code, reason = "not every test file needs the instances")]
 pub(crate) mod instances;
 
 use regard::routes::model::{AttentionModelConfig, Norm};
@@ -45,7 +44,6 @@ fn named<'a>(values: impl Iterator<Item = (&'a str, &'a Values)>) -> Weights {
     values.map(|(name, values)| (name.to_owned(), array(values))).collect()
 }
 
-#[allow(dead_code, reason = "only tours of all nodes have one")]
 /// Length of a closed tour over item `item` of `points [batch, nodes, 2]`.
 pub(crate) fn length(points: &Values, item: usize, tour: &[usize]) -> f64 {
     let nodes = points.shape[1];

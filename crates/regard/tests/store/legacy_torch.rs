@@ -1,10 +1,8 @@
 //! Files of `torch.save`: what is read, and what is refused with which words.
 
-mod checkpoint;
-
 use std::path::Path;
 
-use checkpoint::{archive, dict, head, int, legacy, pickle, raw, tensor, text};
+use crate::checkpoint::{archive, dict, head, int, legacy, pickle, raw, tensor, text};
 use proptest::prelude::*;
 use regard::store::legacy_torch::parse;
 

@@ -1,10 +1,8 @@
 //! Edge attention: the kernels agree with the composed operations, and further properties.
 
-mod agreement;
-
 use std::sync::Arc;
 
-use agreement::{Leaves, agree};
+use crate::agreement::{Leaves, agree};
 use burn::tensor::{Device, Tensor};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;

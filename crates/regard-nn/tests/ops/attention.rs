@@ -1,11 +1,9 @@
 //! Attention and pointer in edge cases: fully masked rows, lengths 0 and 1, unusual shapes; values and
 //! gradients, with kernels and composed.
 
-mod agreement;
-
 use std::sync::Arc;
 
-use agreement::{Leaves, TOLERANCE, agree, same};
+use crate::agreement::{Leaves, TOLERANCE, agree, same};
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;

@@ -20,7 +20,7 @@ use regard::routing::problems::tsp::TspEnv;
 use regard::routing::{Problem, State, generate::GeneratorConfig};
 
 #[allow(dead_code, reason = "the program's own part is not looked at")]
-#[path = "../examples/pickup_delivery.rs"]
+#[path = "../../examples/pickup_delivery.rs"]
 mod of_another_program;
 use of_another_program::PickupDelivery;
 

@@ -1,12 +1,10 @@
 //! The folder of a model: round trip, and every way in which one can be broken.
 
-mod checkpoint;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use checkpoint::{small, weights};
+use crate::checkpoint::{small, weights};
 use regard::Error;
 use regard::routes::model::{AttentionModelConfig, ModelDir, Norm};
 use regard::store::{Array, Manifest, safetensors};

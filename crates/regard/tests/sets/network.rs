@@ -113,6 +113,26 @@ fn an_interrupted_run_goes_on_bit_for_bit() {
 }
 
 #[test]
+fn a_network_begins_with_the_weights_of_another_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = bags(folder.path(), "size", 30);
+    let first = folder.path().join("first");
+    run(&on_file("sets/bags", &path, "size", &[]), &first, false, None).unwrap();
+    let from = format!("train.init_from={}", first.display());
+    // A step that is too small to change a number.
+    let second = folder.path().join("second");
+    let tuned = on_file("sets/bags", &path, "size", &[&from, "train.learning_rate=1e-30", "train.seed=7"]);
+    run(&tuned, &second, false, Some(1)).unwrap();
+    let read = |out: &Path| fs::read(out.join("model.safetensors")).unwrap();
+    assert!(read(&first) == read(&second));
+    // Features of other names mean something else.
+    let text = fs::read_to_string(&path).unwrap().replacen("amount", "weight", 1);
+    fs::write(&path, text).unwrap();
+    let refused = run(&tuned, &folder.path().join("x"), false, None).unwrap_err().to_string();
+    assert!(refused.contains("train.init_from") && refused.contains("`data.features`"), "{refused}");
+}
+
+#[test]
 fn bits_do_not_depend_on_threads() {
     let experiment = experiment("sets/clustering", &[]);
     let on = |threads: usize| {

@@ -1,0 +1,4 @@
+//! Properties of the blocks.
+
+mod attention;
+mod sets;

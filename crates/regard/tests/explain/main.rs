@@ -1,0 +1,5 @@
+//! Traces, traces of learning, and attributions, each recomputed.
+
+mod attribution;
+mod learning;
+mod traces;

@@ -1,0 +1,5 @@
+//! Networks on sets.
+
+mod network;
+mod rankings;
+mod refinements;
