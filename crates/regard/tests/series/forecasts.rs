@@ -190,6 +190,13 @@ fn a_network_on_generated_series_takes_part_on_the_spot() {
     let rows = model.forecast(&series.own, 12, &[]).unwrap().rows();
     assert_eq!((rows.len(), rows[0].ds.as_str()), (24, "2024-01-09 08:00"));
     assert!(model.forecast(&series.own, 12, &[80.0]).unwrap_err().to_string().contains("no prediction intervals"));
+    // A constant stays what it is, and what ended long ago keeps its level.
+    let ended = (0..700).map(|row| if row < 100 { 3000.0 + f64::from(row % 2) } else { f64::NAN });
+    let found = model.forecast_unseen(&[vec![1e-6; 90], ended.collect()], 30);
+    assert!(found[0].iter().all(|value| (value - 1e-6).abs() < 1e-15), "{:?}", found[0]);
+    assert!(found[1].iter().all(|value| (value - 3000.0).abs() < 20.0), "{:?}", found[1]);
+    let far = model.forecast(&series.own, model.config.horizon * 1000 + 1, &[]).unwrap_err().to_string();
+    assert!(far.contains("--horizon"), "{far}");
     let read = read_panel(&path, &data).unwrap();
     let options = LocalForecastOptions {
         horizon: 12,
