@@ -34,43 +34,45 @@ pub fn beam<T: State + Clone>(
                 return vec![start];
             }
             let tables = packed.tables(nodes, &embeddings[b * row..][..row]);
-            simd::run(Search { table: tables.of_instance(0), start, width: width.max(1) })
+            let table = tables.of_instance(0);
+            let (mut scratch, mut rows) = (Scratch::new(&table), vec![]);
+            let mut beam = vec![start];
+            while beam.iter().any(|entry| !entry.state.done()) {
+                rows.clear();
+                for entry in &beam {
+                    if !simd::run(Row { table, state: &entry.state, scratch: &mut scratch, rows: &mut rows }) {
+                        return vec![Outcome { state: entry.state.clone(), log_probability: f32::NAN }];
+                    }
+                }
+                beam = beam_step(beam, &rows, width.max(1));
+            }
+            beam
         })
         .collect()
 }
 
-struct Search<'a, T> {
+/// Appends the log-probabilities of the next node of one entry, all masked if it is finished. False if they are not numbers.
+struct Row<'a, 's> {
     table: Table<'a>,
-    start: Outcome<T>,
-    width: usize,
+    state: &'a (dyn State + 's),
+    scratch: &'a mut Scratch,
+    rows: &'a mut Vec<f32>,
 }
 
-impl<T: State + Clone> WithSimd for Search<'_, T> {
-    type Output = Vec<Outcome<T>>;
+impl WithSimd for Row<'_, '_> {
+    type Output = bool;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
-        let mut scratch = Scratch::new(&self.table);
-        let (nodes, mut rows) = (self.table.nodes, Vec::new());
-        let mut beam = vec![self.start];
-        while beam.iter().any(|entry| !entry.state.done()) {
-            rows.clear();
-            for entry in &beam {
-                if entry.state.done() {
-                    rows.resize(rows.len() + nodes, MASKED);
-                    continue;
-                }
-                let lse = logits(simd, &self.table, &entry.state, &mut scratch);
-                if !lse.is_finite() {
-                    return vec![Outcome { state: entry.state.clone(), log_probability: f32::NAN }];
-                }
-                for logit in &scratch.logits[..nodes] {
-                    rows.push(*logit - lse);
-                }
-            }
-            beam = beam_step(beam, &rows, self.width);
+    fn with_simd<S: Simd>(self, simd: S) -> bool {
+        let Self { table, state, scratch, rows } = self;
+        let nodes = table.nodes;
+        if state.done() {
+            rows.resize(rows.len() + nodes, MASKED);
+            return true;
         }
-        beam
+        let lse = logits(simd, &table, state, scratch);
+        rows.extend(scratch.logits[..nodes].iter().map(|logit| *logit - lse));
+        lse.is_finite()
     }
 }
 

@@ -34,85 +34,97 @@ pub fn rollout<T: State>(
     packed: &PackedDecoder,
     nodes: usize,
     embeddings: &[f32],
-    starts: Vec<Vec<T>>,
+    mut starts: Vec<Vec<T>>,
     selection: NodeSelection,
 ) -> Vec<Vec<Outcome<T>>> {
+    let states = starts.iter_mut().map(|states| states.iter_mut().map(|state| state as &mut dyn State).collect());
+    let log_probabilities = step_to_end(packed, nodes, embeddings, states.collect(), selection);
+    let ended = |(state, log_probability)| Outcome { state, log_probability };
+    let of_instance = |(states, own): (Vec<T>, Vec<f32>)| states.into_iter().zip(own).map(ended).collect();
+    starts.into_iter().zip(log_probabilities).map(of_instance).collect()
+}
+
+/// Steps all states until they are done, and returns the log-probability of each. The kernels are compiled once and not for
+/// every problem: a state is asked a few times in a step, which costs nothing beside the arithmetic.
+fn step_to_end(
+    packed: &PackedDecoder,
+    nodes: usize,
+    embeddings: &[f32],
+    starts: Vec<Vec<&mut dyn State>>,
+    selection: NodeSelection,
+) -> Vec<Vec<f32>> {
     let row = nodes * packed.width;
     assert_eq!(embeddings.len(), starts.len() * row, "embeddings and instances");
     if row == 0 {
-        let ended = |state| Outcome { state, log_probability: 0.0 };
-        return starts.into_iter().map(|states| states.into_iter().map(ended).collect()).collect();
+        return starts.iter().map(|states| vec![0.0; states.len()]).collect();
     }
     let block = (TABLES / (6 * row)).clamp(1, 16);
-    let mut blocks: Vec<(usize, Vec<Vec<T>>)> = Vec::new();
-    for (index, states) in starts.into_iter().enumerate() {
-        match blocks.last_mut() {
-            Some((_, block_states)) if block_states.len() < block => block_states.push(states),
-            _ => blocks.push((index, vec![states])),
-        }
-    }
+    let blocks = chunks(starts, block);
     blocks
         .into_par_iter()
-        .flat_map_iter(|(first, block)| {
-            let tables = packed.tables(nodes, &embeddings[first * row..][..block.len() * row]);
-            let construct = |(b, states): (usize, Vec<T>)| {
+        .enumerate()
+        .flat_map_iter(|(index, instances)| {
+            let first = index * block;
+            let tables = packed.tables(nodes, &embeddings[first * row..][..instances.len() * row]);
+            let construct = |(b, mut states): (usize, Vec<&mut dyn State>)| {
                 let table = tables.of_instance(b);
                 let stream = |k: usize| NodeSelection::stream(first + b, k);
                 if states.len() < MIN_GROUP {
-                    let one = |(k, state): (usize, T)| {
-                        simd::run(SingleRollout { table, state, selection, stream: stream(k) })
+                    let one = |(k, state): (usize, &mut &mut dyn State)| {
+                        simd::run(SingleRollout { table, state: *state, selection, stream: stream(k) })
                     };
-                    return states.into_par_iter().enumerate().map(one).collect::<Vec<_>>();
+                    return states.par_iter_mut().enumerate().map(one).collect::<Vec<_>>();
                 }
                 let size = group_size(states.len());
-                let some = |(index, states): (usize, Vec<T>)| {
+                let some = |(index, states)| {
                     simd::run(GroupRollout { table, states, selection, stream: stream(index * size) })
                 };
-                chunks(states, size).into_par_iter().enumerate().flat_map_iter(some).collect()
+                states.par_chunks_mut(size).enumerate().flat_map_iter(some).collect()
             };
-            block.into_iter().enumerate().map(construct).collect::<Vec<_>>()
+            instances.into_iter().enumerate().map(construct).collect::<Vec<_>>()
         })
         .collect()
 }
 
-/// Splits `states` into pieces of `size`; the last one may be shorter.
-fn chunks<T>(states: Vec<T>, size: usize) -> Vec<Vec<T>> {
-    let mut pieces: Vec<Vec<T>> = Vec::with_capacity(states.len().div_ceil(size));
-    for state in states {
+/// Splits `all` into pieces of `size`; the last one may be shorter.
+fn chunks<T>(all: Vec<T>, size: usize) -> Vec<Vec<T>> {
+    let mut pieces: Vec<Vec<T>> = Vec::with_capacity(all.len().div_ceil(size));
+    for one in all {
         match pieces.last_mut() {
-            Some(piece) if piece.len() < size => piece.push(state),
-            _ => pieces.push(vec![state]),
+            Some(piece) if piece.len() < size => piece.push(one),
+            _ => pieces.push(vec![one]),
         }
     }
     pieces
 }
 
-struct SingleRollout<'a, T> {
+struct SingleRollout<'a, 's> {
     table: Table<'a>,
-    state: T,
+    state: &'a mut (dyn State + 's),
     selection: NodeSelection,
     stream: u64,
 }
 
-impl<T: State> WithSimd for SingleRollout<'_, T> {
-    type Output = Outcome<T>;
+impl WithSimd for SingleRollout<'_, '_> {
+    /// The log-probability.
+    type Output = f32;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Outcome<T> {
-        let Self { table, mut state, selection, stream } = self;
+    fn with_simd<S: Simd>(self, simd: S) -> f32 {
+        let Self { table, state, selection, stream } = self;
         let mut scratch = Scratch::new(&table);
         let mut selector = NodeSelector::new(selection, stream);
         let mut total = 0f64;
         while !state.done() {
-            let lse = logits(simd, &table, &state, &mut scratch);
+            let lse = logits(simd, &table, state, &mut scratch);
             // No node can be selected, and a state that visits the same node for ever never ends.
             if !lse.is_finite() {
-                return Outcome { state, log_probability: f32::NAN };
+                return f32::NAN;
             }
             let node = selector.select(&scratch.logits);
             total += f64::from(scratch.logits[node] - lse);
             state.step(node);
         }
-        Outcome { state, log_probability: total as f32 }
+        total as f32
     }
 }

@@ -3,7 +3,7 @@
 
 use pulp::{Simd, WithSimd};
 
-use super::{NodeSelection, NodeSelector, Outcome, State, decoder::Table};
+use super::{NodeSelection, NodeSelector, State, decoder::Table};
 use crate::{
     buffer::Workspace,
     gemm::{Lhs, Rhs, Size, Store, gemm},
@@ -22,19 +22,20 @@ pub(super) fn group_size(count: usize) -> usize {
 }
 
 /// Constructs the trajectories of `states`; `stream` is the generator stream of the first.
-pub(super) struct GroupRollout<'a, T> {
+pub(super) struct GroupRollout<'a, 's> {
     pub(super) table: Table<'a>,
-    pub(super) states: Vec<T>,
+    pub(super) states: &'a mut [&'s mut dyn State],
     pub(super) selection: NodeSelection,
     pub(super) stream: u64,
 }
 
-impl<T: State> WithSimd for GroupRollout<'_, T> {
-    type Output = Vec<Outcome<T>>;
+impl WithSimd for GroupRollout<'_, '_> {
+    /// The log-probability of each.
+    type Output = Vec<f32>;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Vec<Outcome<T>> {
-        let Self { table, mut states, selection, stream } = self;
+    fn with_simd<S: Simd>(self, simd: S) -> Vec<f32> {
+        let Self { table, states, selection, stream } = self;
         let mut rows = Rows::new(&table, states.len());
         let mut selectors: Vec<NodeSelector> =
             (0..states.len()).map(|k| NodeSelector::new(selection, stream + k as u64)).collect();
@@ -47,7 +48,7 @@ impl<T: State> WithSimd for GroupRollout<'_, T> {
                 break;
             }
             for (row, &k) in active.iter().enumerate() {
-                rows.read_state(simd, &table, row, k, &states[k]);
+                rows.read_state(simd, &table, row, k, &*states[k]);
             }
             rows.logits(simd, &table, active.len());
             for (row, &k) in active.iter().enumerate() {
@@ -61,8 +62,7 @@ impl<T: State> WithSimd for GroupRollout<'_, T> {
                 states[k].step(node);
             }
         }
-        let outcome = |(state, total): (T, f64)| Outcome { state, log_probability: total as f32 };
-        states.into_iter().zip(totals).map(outcome).collect()
+        totals.into_iter().map(|total| total as f32).collect()
     }
 }
 
@@ -106,14 +106,7 @@ impl Rows {
 
     /// Computes query and mask of trajectory `k` into row `row`.
     #[inline(always)]
-    pub(super) fn read_state<S: Simd, T: State>(
-        &mut self,
-        simd: S,
-        table: &Table<'_>,
-        row: usize,
-        k: usize,
-        state: &T,
-    ) {
+    pub(super) fn read_state<S: Simd>(&mut self, simd: S, table: &Table<'_>, row: usize, k: usize, state: &dyn State) {
         let width = table.packed.width;
         state.allowed(&mut self.allowed);
         state.scalars(&mut self.scalars);

@@ -44,7 +44,7 @@ impl Scratch {
         }
     }
 
-    fn read_state<T: State>(&mut self, state: &T) {
+    fn read_state(&mut self, state: &dyn State) {
         state.allowed(&mut self.allowed);
         state.scalars(&mut self.scalars);
         if !self.dynamic.is_empty() {
@@ -62,7 +62,7 @@ impl Scratch {
 
 /// Computes the logits of the next step into `scratch.logits`; returns their log-sum-exp.
 #[inline(always)]
-pub(super) fn logits<S: Simd, T: State>(simd: S, table: &Table<'_>, state: &T, scratch: &mut Scratch) -> f32 {
+pub(super) fn logits<S: Simd>(simd: S, table: &Table<'_>, state: &dyn State, scratch: &mut Scratch) -> f32 {
     scratch.read_state(state);
     let first = state.first();
     if scratch.base_of != Some(first) {

@@ -3,13 +3,12 @@
 //! A batch is cut into a fixed number of shards (`train.shards`), whatever the number of ranks, and every rank takes the
 //! same number of neighbouring shards. Numbers of shards are added by one binary tree over the shards: the parts of it
 //! that lie inside a rank are added there, the others by messages between two ranks. The order of the additions therefore
-//! does not depend on the number of ranks, nor on the communication library, of which only sending and receiving is used.
+//! does not depend on the number of ranks, nor on what carries the messages ([`Transport`]; MPI in the program), of which
+//! only sending and receiving is used.
 //!
 //! The ranks of a training are those of its thread ([`Ranks::enter`]), as a recording or a cancellation is. A thread
 //! without ranks is alone, and nothing is sent.
 
-#[cfg(feature = "mpi")]
-mod mpi;
 #[cfg(test)]
 mod tests;
 
@@ -23,8 +22,6 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 
-#[cfg(feature = "mpi")]
-pub use self::mpi::start;
 use crate::{Error, Result};
 
 /// Shards of a batch where several ranks train and no number is given.

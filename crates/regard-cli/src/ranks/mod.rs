@@ -1,5 +1,8 @@
 //! The ranks that `mpirun` started.
 
+#[cfg(feature = "mpi")]
+mod mpi;
+
 use std::io::{self, Write};
 use std::thread;
 use std::time::Duration;
@@ -58,7 +61,7 @@ fn connect() -> anyhow::Result<Ranks> {
             limit.ok_or_else(|| Failure::new(format!("{TIMEOUT} is `{text}`; expected seconds above 0")))?
         }
     };
-    Ok(regard::train::ranks::start(limit, |error| failure::print(&error.into()))?)
+    Ok(mpi::start(limit, |error| failure::print(&error.into()))?)
 }
 
 #[cfg(not(feature = "mpi"))]

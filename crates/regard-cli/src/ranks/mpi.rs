@@ -9,9 +9,8 @@ use mpi::Threading;
 use mpi::environment::{Universe, initialize_with_threading, processor_name};
 use mpi::topology::{Communicator, SimpleCommunicator};
 use mpi::traits::{Destination, Source};
-
-use super::{Ranks, Transport};
-use crate::{Error, Result};
+use regard::train::ranks::{Ranks, Transport};
+use regard::{Error, Result};
 
 /// Time between two looks at the time limit.
 const LOOK: Duration = Duration::from_millis(100);
@@ -21,7 +20,7 @@ const LOOK: Duration = Duration::from_millis(100);
 ///
 /// # Errors
 /// [`Error::Unsupported`] for an MPI library that is initialised already, or has no support for threads.
-pub fn start(limit: Duration, silent: impl Fn(Error) + Send + 'static) -> Result<Ranks> {
+pub(super) fn start(limit: Duration, silent: impl Fn(Error) + Send + 'static) -> Result<Ranks> {
     let refuse = |reason: &str| Error::Unsupported { what: "MPI".into(), reason: reason.into() };
     let started = initialize_with_threading(Threading::Funneled);
     let (universe, threading) = started.ok_or_else(|| refuse("is initialised already"))?;
