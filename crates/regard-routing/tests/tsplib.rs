@@ -1,7 +1,11 @@
-//! Every TSPLIB file of the shared data, and its optimal tours.
+//! Every TSPLIB file of the shared data, its optimal tours, and how near local search comes to them.
 
 use std::path::{Path, PathBuf};
 
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_pcg::Pcg64Mcg;
+use regard_routing::local_search::{LocalSearchOptions, improve};
 use regard_routing::problems::tsp::Tsp;
 use regard_routing::{Instance, formats};
 
@@ -78,4 +82,26 @@ fn every_file_survives_being_written() {
         let identity: Vec<usize> = (0..instance.len()).collect();
         assert_eq!(again.tour_length(&identity), instance.tour_length(&identity), "{}", path.display());
     }
+}
+
+#[test]
+fn local_search_comes_within_half_a_percent_of_small_instances() {
+    let Some(folder) = regard_testing::shared("data/routes/tsplib") else {
+        return;
+    };
+    let options = LocalSearchOptions { perturbations_per_node: 10, ..LocalSearchOptions::default() };
+    let mut gaps = vec![];
+    for path in files(&folder, ".tsp") {
+        let instance = formats::read_instance(&path).unwrap();
+        let sites = instance.sites();
+        let Some(best) = sites.best_known().filter(|_| sites.len() <= 200) else { continue };
+        let mut tour: Vec<usize> = (0..sites.len()).collect();
+        tour.shuffle(&mut Pcg64Mcg::seed_from_u64(7));
+        let improvement = improve(sites, &mut tour, &options);
+        instance.check(&tour).unwrap();
+        assert!(improvement.after >= best, "{}: better than the best known", sites.name());
+        gaps.push(improvement.after / best - 1.0);
+    }
+    let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+    assert!(mean <= 0.005, "mean gap {mean}");
 }

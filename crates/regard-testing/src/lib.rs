@@ -23,10 +23,11 @@ pub use values::Values;
 
 /// Reports on standard error that the calling test returns without testing anything, and why.
 ///
-/// The line is written past the capture of the test runner, so that a passing run shows it.
+/// The line is written past the capture of the test runner, so that a passing run shows it, and at once: the runner writes
+/// what other tests do meanwhile.
 pub fn skipped(why: &str) {
     use std::io::Write;
     let thread = std::thread::current();
     let test = thread.name().unwrap_or("a test");
-    let _ = writeln!(std::io::stderr(), "skipped: {why} ({test})");
+    let _ = std::io::stderr().write_all(format!("\nskipped: {why} ({test})\n").as_bytes());
 }

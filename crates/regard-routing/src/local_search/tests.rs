@@ -1,4 +1,4 @@
-//! The laws of the search, and how near it comes to known optima.
+//! The laws of the search.
 
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng, seq::SliceRandom};
@@ -168,32 +168,5 @@ proptest! {
         let cost = instance.tour_length(&start);
         let (found, _) = search_from(&instance, &start, cost, &few(2));
         prop_assert!((instance.tour_length(&found) - instance.tour_length(&exact::shortest(&instance))).abs() < 1e-9);
-    }
-}
-
-/// The mean gap of the search alone over the files of the shared TSPLIB that `choose` takes, from
-/// shuffled tours.
-fn mean_gap(choose: impl Fn(usize) -> bool, perturbations_per_node: usize) -> Option<f64> {
-    let files = std::fs::read_dir(regard_testing::shared("data/routes/tsplib")?).unwrap();
-    let mut gaps = Vec::new();
-    for file in files.flatten().map(|file| file.path()) {
-        if file.extension().is_none_or(|ending| ending != "tsp") {
-            continue;
-        }
-        let instance = crate::formats::read_instance(&file).unwrap().sites().clone();
-        let Some(best) = instance.best_known().filter(|_| choose(instance.len())) else { continue };
-        let mut tour = shuffled(7, instance.len());
-        let improvement = improve(&instance, &mut tour, &few(perturbations_per_node));
-        crate::check::tour(instance.ids(), &tour).unwrap();
-        assert!(improvement.after >= best, "{}: better than the best known", instance.name());
-        gaps.push(improvement.after / best - 1.0);
-    }
-    (!gaps.is_empty()).then(|| gaps.iter().sum::<f64>() / gaps.len() as f64)
-}
-
-#[test]
-fn small_tsplib_instances_come_within_half_a_percent() {
-    if let Some(gap) = mean_gap(|n| n <= 200, 10) {
-        assert!(gap <= 0.005, "mean gap {gap}");
     }
 }
