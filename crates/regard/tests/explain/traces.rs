@@ -440,13 +440,23 @@ fn values<'t>(trace: &'t Trace, name: &str) -> &'t [f32] {
     &trace.step(name).unwrap_or_else(|| panic!("no step {name}")).recorded.values
 }
 
-const PLACES: &str = "id,x,y,demand,prize,penalty,real_prize\nd,0.5,0.5,0,0,0,0\na,0.1,0.2,3,0.3,0.2,0.4\n\
-    b,0.9,0.1,4,0.5,0.1,0.6\nc,0.4,0.8,2,0.2,0.3,0.1\ne,0.7,0.6,5,0.6,0.2,0.5\nf,0.2,0.9,1,0.4,0.1,0.4\n";
+/// No vehicle that goes elsewhere first is in time at `c`, none that goes there is in time at `e`.
+const PLACES: &str = "\
+id,x,y,demand,prize,penalty,real_prize,ready,due,service,pickup
+d,0.5,0.5,0,0,0,0,0,9,0,
+a,0.1,0.2,3,0.3,0.2,0.4,0,5,0.1,
+b,0.9,0.1,4,0.5,0.1,0.6,0,5,0.1,a
+c,0.4,0.8,2,0.2,0.3,0.1,0,0.5,0.1,
+e,0.7,0.6,5,0.6,0.2,0.5,0,0.3,0.1,c
+f,0.2,0.9,1,0.4,0.1,0.4,0.5,5,0.1,
+";
 
 fn instance(problem: &str) -> regard::routing::Instance {
     let columns: &[&str] = match problem {
         "tsp" => &["id", "x", "y"],
         "cvrp" | "sdvrp" => &["id", "x", "y", "demand"],
+        "cvrptw" => &["id", "x", "y", "demand", "ready", "due", "service"],
+        "pdp" => &["id", "x", "y", "pickup"],
         "op" => &["id", "x", "y", "prize"],
         "spctsp" => &["id", "x", "y", "prize", "penalty", "real_prize"],
         _ => &["id", "x", "y", "prize", "penalty"],
@@ -462,7 +472,7 @@ fn instance(problem: &str) -> regard::routing::Instance {
     std::fs::write(&path, PLACES.lines().map(line).collect::<String>()).unwrap();
     let options = formats::csv::TableOptions {
         values: formats::csv::Options::default()
-            .with("capacity", ["cvrp", "sdvrp"].contains(&problem).then_some(7.0))
+            .with("capacity", ["cvrp", "cvrptw", "sdvrp"].contains(&problem).then_some(7.0))
             .with("split", (problem == "sdvrp").then_some(1.0))
             .with("required_prize", ["pctsp", "spctsp"].contains(&problem).then_some(1.0))
             .with("max_length", (problem == "op").then_some(2.0)),
@@ -480,6 +490,8 @@ fn steps_of_routes_follow_from_each_other() {
         ("op", ""),
         ("pctsp", "prize"),
         ("spctsp", "prize"),
+        ("cvrptw", "time window"),
+        ("pdp", "not picked up"),
     ] {
         let instance = instance(problem);
         assert_eq!(instance.problem(), problem);

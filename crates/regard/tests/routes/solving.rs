@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use regard::Device;
 use regard::routes::AttentionModelConfig;
+use regard::routes::decode::Decode;
 use regard::routes::model::AttentionModel;
 use regard::routes::solve::{Finish, Objective, Solution, SolveOptions, StageKind, solve_instance};
 use regard::routing::generate;
@@ -69,9 +70,8 @@ fn a_limit_of_routes_is_kept_and_the_time_too() {
     assert!(found.seconds < 5.0);
 }
 
-#[test]
-fn vehicles_are_saved_before_their_routes_are_shortened() {
-    // Windows that follow each other along the customers, so that short routes need more vehicles than few routes do.
+/// Customers with windows that follow each other, so that short routes need more vehicles than few routes do.
+fn with_windows() -> Cvrptw {
     let points: Vec<[f64; 2]> =
         generate::uniform(8, 1, 41).remove(0).iter().map(|p| p.map(|x| 100.0 * f64::from(x))).collect();
     let n = points.len();
@@ -80,7 +80,12 @@ fn vehicles_are_saved_before_their_routes_are_shortened() {
     let due = (0..n).map(|node| if node == 0 { 2000.0 } else { ready[node] + 150.0 }).collect();
     let service = (0..n).map(|node| if node == 0 { 0.0 } else { 5.0 }).collect();
     let demands = (0..n).map(|node| if node == 0 { 0.0 } else { 1.0 + (node % 3) as f64 }).collect();
-    let instance: Instance = Cvrptw::new(sites, demands, 100.0, TimeWindows { ready, due, service }).unwrap().into();
+    Cvrptw::new(sites, demands, 100.0, TimeWindows { ready, due, service }).unwrap()
+}
+
+#[test]
+fn vehicles_are_saved_before_their_routes_are_shortened() {
+    let instance: Instance = with_windows().into();
     let solve = |objective: Objective, warm_start: Option<Vec<usize>>, finish: Finish| {
         let options = SolveOptions { objective, warm_start, finish, ..SolveOptions::default() };
         let found = solve_instance(None, &instance, &options).unwrap();
@@ -99,4 +104,25 @@ fn vehicles_are_saved_before_their_routes_are_shortened() {
     let options = SolveOptions { objective: Objective::Vehicles, ..SolveOptions::default() };
     let error = solve_instance(None, &tsp, &options).unwrap_err().to_string();
     assert!(error.contains("does not count in problem `tsp`"), "{error}");
+}
+
+#[test]
+fn a_network_that_breaks_a_rule_is_told_at_the_cost_of_what_there_is() {
+    let config =
+        AttentionModelConfig { problem: "cvrptw".into(), width: 16, heads: 2, ..AttentionModelConfig::kool_2019() };
+    let model = AttentionModel::new(&config, &Device::flex()).unwrap();
+    let few = SolveOptions { objective: Objective::Vehicles, ..SolveOptions::default() };
+    let free: Instance = with_windows().into();
+    let few = solve_instance(None, &free, &few).unwrap().tour;
+    let vehicles = free.routes(&few).len();
+    let limited: Instance = with_windows().with_vehicles(Some(vehicles)).unwrap().into();
+    for finish in [Finish::Bounded, Finish::Timed(Duration::from_millis(300))] {
+        let warm_start = Some(few.clone());
+        let options = SolveOptions { decode: Some(Decode::Greedy), finish, warm_start, ..SolveOptions::default() };
+        let found = solve_instance(Some(&model), &limited, &options).unwrap();
+        limited.check(&found.tour).unwrap();
+        assert!(found.stages.iter().all(|stage| stage.cost.is_finite()), "{:?}", found.stages);
+        let network = found.stages.iter().find(|stage| stage.kind == StageKind::Network).unwrap();
+        assert_eq!(network.name, "greedy, breaks a rule");
+    }
 }

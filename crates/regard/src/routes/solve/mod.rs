@@ -242,6 +242,7 @@ pub fn solve_watched<S: SolverInstance>(
         watch,
         best: options.best.clone(),
         is_stoppable: options.stop.is_some(),
+        in_vain: vec![],
     };
     if n <= TRIVIAL && S::Problem::EVERY_NODE_ONCE {
         (search.cost, search.tour) = shortest_of_few(n, |tour| instance.cost(tour));

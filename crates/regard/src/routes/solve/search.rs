@@ -72,6 +72,8 @@ pub(super) struct Search<'a, S> {
     pub(super) best: BestCost,
     /// If true, a decoding is left alone as soon as the search is stopped.
     pub(super) is_stoppable: bool,
+    /// Stages of the network that have no solution, with their seconds: they are told once there is one.
+    pub(super) in_vain: Vec<(String, f64)>,
 }
 
 impl<S: SolverInstance> Search<'_, S> {
@@ -97,6 +99,7 @@ impl<S: SolverInstance> Search<'_, S> {
         if n > S::NETWORK_STARTS_UP_TO || self.stages.is_empty() {
             self.construct(None);
         }
+        self.tell_in_vain();
         self.improve(options, None);
         Ok(())
     }
@@ -145,7 +148,7 @@ impl<S: SolverInstance> Search<'_, S> {
         let has_start = !self.stages.is_empty();
         self.cost = f64::INFINITY;
         // Seconds a stage took for every second of its estimate: more than 1 on a busy machine.
-        let (mut slowness, mut unfinished) = (1.0_f64, None);
+        let mut slowness = 1.0_f64;
         for stage in stages {
             let optional = options.decode.is_none() && (has_start || self.cost.is_finite());
             let estimate = plan::seconds(n, &stage);
@@ -160,7 +163,7 @@ impl<S: SolverInstance> Search<'_, S> {
                 let begun = Instant::now();
                 if !self.decode_within(model, &stage, deadline.part_of_rest(share))? {
                     let name = format!("{}, not finished in time", describe(stage.decode, stage.augment));
-                    unfinished = Some((name, begun.elapsed().as_secs_f64()));
+                    self.in_vain.push((name, begun.elapsed().as_secs_f64()));
                     break;
                 }
                 slowness = slowness.max(begun.elapsed().as_secs_f64() / estimate);
@@ -175,12 +178,20 @@ impl<S: SolverInstance> Search<'_, S> {
         if constructed < self.cost {
             (self.cost, self.tour) = (constructed, tour);
         }
-        if let Some((name, seconds)) = unfinished {
+        self.tell_in_vain();
+        self.improve(options, Some(deadline.all()));
+        Ok(())
+    }
+
+    /// Lists the stages of the network that have no solution, at the cost of what there is.
+    fn tell_in_vain(&mut self) {
+        if self.stages.is_empty() {
+            return;
+        }
+        for (name, seconds) in std::mem::take(&mut self.in_vain) {
             let solution = self.tour.clone();
             self.stages.push(Stage { kind: StageKind::Network, name, cost: self.cost, gain: None, seconds, solution });
         }
-        self.improve(options, Some(deadline.all()));
-        Ok(())
     }
 
     /// Decodes once and keeps the solution when it is better; nothing is kept where the search is stopped meanwhile.
@@ -229,22 +240,24 @@ impl<S: SolverInstance> Search<'_, S> {
 
     /// Takes the best of what a stage found.
     fn take(&mut self, decoded: Vec<Decoded>, options: &DecodeOptions, start: Instant) {
-        let before = self.cost;
-        for found in decoded {
-            self.offer(found.tour);
+        let (before, name) = (self.cost, describe(options.decode, options.augment));
+        let kept = decoded.into_iter().filter(|found| self.offer(&found.tour)).count();
+        if kept == 0 {
+            return self.in_vain.push((format!("{name}, breaks a rule"), start.elapsed().as_secs_f64()));
         }
-        self.record(StageKind::Network, describe(options.decode, options.augment), before, start);
+        self.record(StageKind::Network, name, before, start);
     }
 
-    /// Takes a solution when it keeps the rules and is better than what there is.
-    fn offer(&mut self, solution: Vec<usize>) {
-        let Some(solution) = self.instance.repair(solution) else { return };
+    /// Takes a solution when it keeps the rules and is better than what there is; false if it breaks one.
+    fn offer(&mut self, solution: &[usize]) -> bool {
+        let Some(solution) = self.instance.repair(solution.to_vec()) else { return false };
         let cost = self.instance.cost(&solution);
         // The first one is taken whatever it costs, so that one is there when costs overflow.
         if self.instance.check(&self.tour).is_err() || self.cost.is_infinite() || cost < self.cost {
             self.cost = cost;
             self.tour = solution;
         }
+        true
     }
 
     /// A solution without the network.
@@ -253,7 +266,7 @@ impl<S: SolverInstance> Search<'_, S> {
         (self.watch)(StageKind::Construct);
         let (start, before) = (Instant::now(), self.cost);
         if let Some((name, solution)) = self.instance.construct(deadline) {
-            self.offer(solution);
+            self.offer(&solution);
             self.record(StageKind::Construct, name.to_owned(), before, start);
         }
     }
