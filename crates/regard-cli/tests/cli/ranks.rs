@@ -88,19 +88,21 @@ fn any_number_of_ranks_trains_the_same_network() {
 
 /// Waits for the ranks until they end. Open MPI's launcher now and then stays when they are gone (`PMIX ERROR:
 /// UNREACHABLE`): it is not what is tested, and is ended then.
-fn end_of(mut mpirun: Child, folder: &Path, ranks: usize, limit: Duration) -> Said {
+fn end_of(mut mpirun: Child, folder: &Path, ranks: usize, limit: Duration, what: &str) -> Said {
     let begun = Instant::now();
     while mpirun.try_wait().unwrap().is_none() {
         if begun.elapsed() > limit {
             let running: Vec<_> = (0..ranks).filter(|&rank| is_running(folder, rank)).collect();
             mpirun.kill().unwrap();
             let said = said(mpirun.wait_with_output().unwrap());
-            assert!(running.is_empty(), "ranks {running:?} of {ranks} did not end: {said:?}");
+            assert!(running.is_empty(), "{what}: ranks {running:?} did not end: {said:?}");
             return said;
         }
         sleep(Duration::from_millis(20));
     }
-    said(mpirun.wait_with_output().unwrap())
+    let ended = said(mpirun.wait_with_output().unwrap());
+    assert!(ended.code.is_some(), "{what}: {ended:?}");
+    ended
 }
 
 fn process_of(folder: &Path, rank: usize) -> String {
@@ -144,7 +146,8 @@ fn long<'a>(out: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 
 fn signal(folder: &Path, rank: usize, name: &str) {
     let done = Command::new("kill").args([name, &process_of(folder, rank)]).status().unwrap();
-    assert!(done.success());
+    // A rank may end by itself a moment before the launcher does.
+    assert!(done.success() || !is_running(folder, rank), "rank {rank}");
 }
 
 /// Kills of each family.
@@ -157,7 +160,7 @@ fn ranks_that_die_end_the_others_and_another_number_goes_on() {
     }
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    // Another moment in each run of this test.
+    // Another moment in each run of this test, printed where it fails.
     let mut random = std::time::UNIX_EPOCH.elapsed().unwrap().as_nanos() as u64 | 1;
     let mut below = |limit: u64| {
         random ^= random << 13;
@@ -189,7 +192,8 @@ fn ranks_that_die_end_the_others_and_another_number_goes_on() {
                 signal(folder, killed as usize, "-KILL");
             }
             // A rank that is killed after its last message is not missed.
-            end_of(child, folder, ranks as usize, Duration::from_secs(30));
+            let what = format!("{name}: rank {killed} of {ranks} after {moment} ms");
+            end_of(child, folder, ranks as usize, Duration::from_secs(20), &what);
             ranks = if ranks == 4 { 2 } else { 4 };
         }
         said(run([1, 8][below(2) as usize], "broken", &["--resume"]).output().unwrap()).done();
@@ -259,7 +263,7 @@ fn a_silent_rank_is_named() {
     let child = mpirun.env("REGARD_RANK_TIMEOUT", "3").stderr(Stdio::piped()).spawn().unwrap();
     wait_for(&folder.join("run/model.safetensors"));
     signal(folder, 3, "-STOP");
-    let ended = end_of(child, folder, 4, Duration::from_secs(40));
+    let ended = end_of(child, folder, 4, Duration::from_secs(40), "a silent rank");
     assert!(ended.code == Some(2) && ended.err.contains("rank 3: no message for 3 s"), "{ended:?}");
 }
 
