@@ -102,6 +102,9 @@ fn local_search_comes_within_half_a_percent_of_small_instances() {
         assert!(improvement.after >= best, "{}: better than the best known", sites.name());
         gaps.push(improvement.after / best - 1.0);
     }
+    if gaps.is_empty() {
+        return regard_testing::skipped("no file of up to 200 places");
+    }
     let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
     assert!(mean <= 0.005, "mean gap {mean}");
 }

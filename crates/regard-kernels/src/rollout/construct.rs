@@ -50,7 +50,7 @@ fn step_to_end(
     packed: &PackedDecoder,
     nodes: usize,
     embeddings: &[f32],
-    starts: Vec<Vec<&mut dyn State>>,
+    mut starts: Vec<Vec<&mut dyn State>>,
     selection: NodeSelection,
 ) -> Vec<Vec<f32>> {
     let row = nodes * packed.width;
@@ -59,14 +59,13 @@ fn step_to_end(
         return starts.iter().map(|states| vec![0.0; states.len()]).collect();
     }
     let block = (TABLES / (6 * row)).clamp(1, 16);
-    let blocks = chunks(starts, block);
-    blocks
-        .into_par_iter()
+    starts
+        .par_chunks_mut(block)
         .enumerate()
         .flat_map_iter(|(index, instances)| {
             let first = index * block;
             let tables = packed.tables(nodes, &embeddings[first * row..][..instances.len() * row]);
-            let construct = |(b, mut states): (usize, Vec<&mut dyn State>)| {
+            let construct = |(b, states): (usize, &mut Vec<&mut dyn State>)| {
                 let table = tables.of_instance(b);
                 let stream = |k: usize| NodeSelection::stream(first + b, k);
                 if states.len() < MIN_GROUP {
@@ -81,21 +80,9 @@ fn step_to_end(
                 };
                 states.par_chunks_mut(size).enumerate().flat_map_iter(some).collect()
             };
-            instances.into_iter().enumerate().map(construct).collect::<Vec<_>>()
+            instances.iter_mut().enumerate().map(construct).collect::<Vec<_>>()
         })
         .collect()
-}
-
-/// Splits `all` into pieces of `size`; the last one may be shorter.
-fn chunks<T>(all: Vec<T>, size: usize) -> Vec<Vec<T>> {
-    let mut pieces: Vec<Vec<T>> = Vec::with_capacity(all.len().div_ceil(size));
-    for one in all {
-        match pieces.last_mut() {
-            Some(piece) if piece.len() < size => piece.push(one),
-            _ => pieces.push(vec![one]),
-        }
-    }
-    pieces
 }
 
 struct SingleRollout<'a, 's> {

@@ -241,16 +241,19 @@ impl<S: SolverInstance> Search<'_, S> {
     /// Takes the best of what a stage found.
     fn take(&mut self, decoded: Vec<Decoded>, options: &DecodeOptions, start: Instant) {
         let (before, name) = (self.cost, describe(options.decode, options.augment));
-        let kept = decoded.into_iter().filter(|found| self.offer(&found.tour)).count();
-        if kept == 0 {
+        let mut kept = false;
+        for found in decoded {
+            kept |= self.offer(found.tour);
+        }
+        if !kept {
             return self.in_vain.push((format!("{name}, breaks a rule"), start.elapsed().as_secs_f64()));
         }
         self.record(StageKind::Network, name, before, start);
     }
 
     /// Takes a solution when it keeps the rules and is better than what there is; false if it breaks one.
-    fn offer(&mut self, solution: &[usize]) -> bool {
-        let Some(solution) = self.instance.repair(solution.to_vec()) else { return false };
+    fn offer(&mut self, solution: Vec<usize>) -> bool {
+        let Some(solution) = self.instance.repair(solution) else { return false };
         let cost = self.instance.cost(&solution);
         // The first one is taken whatever it costs, so that one is there when costs overflow.
         if self.instance.check(&self.tour).is_err() || self.cost.is_infinite() || cost < self.cost {
@@ -266,7 +269,7 @@ impl<S: SolverInstance> Search<'_, S> {
         (self.watch)(StageKind::Construct);
         let (start, before) = (Instant::now(), self.cost);
         if let Some((name, solution)) = self.instance.construct(deadline) {
-            self.offer(&solution);
+            self.offer(solution);
             self.record(StageKind::Construct, name.to_owned(), before, start);
         }
     }
