@@ -10,7 +10,8 @@ The worker reads one JSON object a line and answers with one:
 Cells (`torch_cells.py`): `encoder`, `rollout`, `cvrp`, `sampling`, `isab`, `molecules`, `blocks`, `etth1` and `etth1-tfb` in evaluation mode;
 `train-encoder`, `reinforce`, `pomo`, `train-isab`, `train-molecules`, `train-blocks` and those of series, `reinforce` and `pomo` with the
 ending `-forced` too. For `cvrp` the environment names the folder of weights and
-instances that both sides read, `BENCH_VEHICLES`.
+instances that both sides read, `BENCH_VEHICLES`; all but that cell can run on a card, `BENCH_DEVICE=cuda`,
+and with the precision of products that `BENCH_PRECISION` names, `highest` or `high`.
 The first iteration of every request is not timed, unless it is a slow one: after a pause the caches hold another
 process's data.
 
@@ -51,6 +52,8 @@ def timed(run):
     """Seconds of one iteration."""
     before = time.perf_counter()
     run()
+    if torch.get_default_device().type == "cuda":
+        torch.cuda.synchronize()
     return time.perf_counter() - before
 
 
@@ -90,6 +93,8 @@ def main():
     parser.add_argument("--style", choices=STYLES, default="sdpa", help="with --memory")
     options = parser.parse_args()
     torch.set_num_threads(int(os.environ.get("BENCH_THREADS", "2")))
+    torch.set_default_device(os.environ.get("BENCH_DEVICE", "cpu"))
+    torch.set_float32_matmul_precision(os.environ.get("BENCH_PRECISION", "highest"))
     torch.manual_seed(0)
     if options.memory is None:
         serve()

@@ -11,6 +11,7 @@ import statistics
 import sys
 from pathlib import Path
 
+import card
 import history
 import published
 import records
@@ -106,7 +107,7 @@ def short():
     accuracy = {"routes": routes, "sets": sets, "graphs": graphs, "series": series}
     for family in FAMILIES:
         sections += [f"## {family.capitalize()}\n", *speed_table(family), *accuracy[family](saved)]
-    return "\n".join([*sections, *memory(saved), *starts(saved), *services(saved), *scale(saved), *python_package(saved), *traces(saved), *attributions(saved), *fuzzing(saved), *builds(saved)])
+    return "\n".join([*sections, *memory(saved), *starts(saved), *services(saved), *scale(saved), *cards(saved), *python_package(saved), *traces(saved), *attributions(saved), *fuzzing(saved), *builds(saved)])
 
 
 def speed_table(family):
@@ -773,6 +774,24 @@ def fuzzing(folder):
         )
 
 
+def cards(folder):
+    """Times and answers on graphics cards."""
+    found = records.read(folder, "card")
+    if not found:
+        return
+    yield "## Graphics cards\n"
+    for _, record in found:
+        machine = record["machine"]
+        yield (
+            f"{record['card']}, {machine['cores']} cores of {machine['cpu']}, {record['date']}, PyTorch {record['workers']['torch']['version']}: "
+            f"`python bench/card.py`. A time is that of one iteration, the card's work included. Burn multiplies with 10 bits of the fraction (TF32), "
+            f"and PyTorch was allowed to. A ratio below 1 means that PyTorch is faster. The last column "
+            f"is the same work on the processor, with its kernels.\n"
+        )
+        for head, rows in (card.table(record), card.accuracy_table(record)):
+            yield tables.markdown(head, rows) + "\n"
+
+
 def builds(folder):
     """Times of clean builds and sizes of the program."""
     yield "## Build time and size\n"
@@ -809,6 +828,7 @@ def index():
         ("directed", "tours and vehicle routes beside LKH and PyVRP where distances differ by direction", "directed.py"),
         ("pickup-delivery", "pickup and delivery beside OR-Tools", "pickup_delivery.py"),
         ("scale", "several ranks, streams and files larger than memory", "scale.py"),
+        ("card", "a graphics card beside the processor and PyTorch", "card.py"),
         ("solomon", "Solomon's instances with time windows beside PyVRP", "solomon.py"),
         ("deadlines", "ends of `solve --time` on a busy machine", "deadlines.py"),
         ("start", "time of a short command", "start.py"),

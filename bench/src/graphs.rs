@@ -17,7 +17,7 @@ use regard_nn::ops::EdgeList;
 use crate::memory::{Memory, peak_resident_mib};
 use crate::model::SEED;
 use crate::protocol::{Answer, Request};
-use crate::timing::timings;
+use crate::timing::{device, timings};
 
 /// Each node of the graph with many edges is joined with so many next ones.
 const REACH: usize = 100;
@@ -88,7 +88,7 @@ impl Kind {
 
     /// A training step: forward, loss, backward, Adam.
     fn step(&self, graphs: usize) -> regard::Result<impl FnMut(&GraphInput) + use<>> {
-        let device = Device::flex().autodiff();
+        let device = device().autodiff();
         let mut model = GraphTransformer::new(&self.config, &device)?;
         let mut optimizer = AdamConfig::new().with_epsilon(1e-8).init();
         let (targets, task) = (self.targets(graphs), self.config.task);
@@ -124,7 +124,7 @@ fn times(request: &Request) -> regard::Result<Vec<f64>> {
     let kind = Kind::of(&request.cell);
     let input = kind.input(request.n);
     if !request.cell.starts_with("train") {
-        let device = Device::flex();
+        let device = device();
         let model = GraphTransformer::new(&kind.config, &device)?;
         return Ok(timings(period, || drop(model.forward(&input, &device).into_data())));
     }

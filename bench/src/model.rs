@@ -9,7 +9,7 @@ use regard::routing::generate;
 use regard::routing::problems::tsp::TspEnv;
 
 use crate::protocol::{Answer, Request};
-use crate::timing::timings;
+use crate::timing::{device, timings};
 
 /// Instances in a batch, as in `attention_model.py`.
 pub(crate) const BATCH: usize = 512;
@@ -27,7 +27,7 @@ pub(crate) struct Model {
 impl Model {
     /// Fresh weights of the published sizes.
     pub(crate) fn new() -> regard::Result<Self> {
-        let device = Device::flex();
+        let device = device();
         let model = AttentionModel::new(&AttentionModelConfig::kool_2019(), &device)?;
         Ok(Self { model, device })
     }

@@ -12,7 +12,7 @@ use regard::train::NumberLoss;
 
 use crate::model::SEED;
 use crate::protocol::{Answer, Request};
-use crate::timing::timings;
+use crate::timing::{device, timings};
 
 /// Channels of a window.
 const CHANNELS: usize = 7;
@@ -43,12 +43,12 @@ fn times(request: &Request) -> regard::Result<Vec<f64>> {
     let config = config(&request.cell);
     let shape = |length| [request.n, CHANNELS, length];
     if !request.cell.starts_with("train") {
-        let device = Device::flex();
+        let device = device();
         let model = PatchTst::new(&config, &device)?;
         let x = numbers(shape(config.look_back), SEED, &device);
         return Ok(timings(period, || drop(model.forward(SeriesInput::new(x.clone())).into_data())));
     }
-    let device = Device::flex().autodiff();
+    let device = device().autodiff();
     let mut model = PatchTst::new(&config, &device)?;
     let mut optimizer = AdamConfig::new().with_epsilon(1e-8).init();
     let x = numbers(shape(config.look_back), SEED, &device);

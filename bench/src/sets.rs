@@ -11,7 +11,7 @@ use regard_nn::set::{
 
 use crate::memory::{Memory, peak_resident_mib};
 use crate::protocol::{Answer, Request};
-use crate::timing::timings;
+use crate::timing::{device, timings};
 
 /// Sets of a batch, as in `torch_sets.py`.
 const SETS: usize = 10;
@@ -25,7 +25,7 @@ const AXES: usize = 3;
 pub(crate) fn answer(request: &Request) -> Answer {
     let period = Duration::from_secs_f64(request.seconds);
     let train = request.cell == "train-isab";
-    let device = if train { Device::flex().autodiff() } else { Device::flex() };
+    let device = if train { device().autodiff() } else { device() };
     let (block, x) = (induced(WIDTH).init(&device), items(request.n, SETS, WIDTH, &device));
     if !train {
         return Answer::Ms(timings(period, || drop(block.forward(Ragged::uniform(x.clone())))));

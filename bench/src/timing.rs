@@ -2,11 +2,32 @@
 
 use std::time::{Duration, Instant};
 
+use burn::tensor::Device;
+
 /// An iteration longer than this is its own warm-up.
 const SLOW: Duration = Duration::from_secs(2);
 
-/// Milliseconds of iterations that fill `period`, at least one, after one that is not timed.
+/// Where timed work runs: on the processor, or on the card that `BENCH_DEVICE` asks for.
+///
+/// # Panics
+/// If this binary was not built for that card.
+pub(crate) fn device() -> Device {
+    match std::env::var("BENCH_DEVICE").as_deref() {
+        Err(_) | Ok("" | "cpu") => Device::flex(),
+        #[cfg(feature = "cuda")]
+        Ok("cuda") => Device::cuda(0),
+        Ok(other) => panic!("BENCH_DEVICE is `{other}`, which is not built in"),
+    }
+}
+
+/// Milliseconds of iterations that fill `period`, at least one, after one that is not timed. An iteration ends when the
+/// device has done its work.
 pub(crate) fn timings(period: Duration, mut run: impl FnMut()) -> Vec<f64> {
+    let device = device();
+    let mut run = || {
+        run();
+        device.sync().expect("the device does its work");
+    };
     let start = Instant::now();
     run();
     let first = start.elapsed();

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use burn::optim::{AdamConfig, GradientsParams};
-use burn::tensor::{Device, Distribution, Tensor, TensorData};
+use burn::tensor::{Distribution, Tensor, TensorData};
 use regard::nn::clip_gradient_norm;
 use regard::routes::RouteExperiment;
 use regard::routes::model::AttentionModel;
@@ -17,7 +17,7 @@ use regard::routing::problems::tsp::TspEnv;
 use crate::memory::{Memory, peak_resident_mib};
 use crate::model::{BATCH, SEED};
 use crate::protocol::{Answer, Request};
-use crate::timing::timings;
+use crate::timing::{device, timings};
 
 /// Learning rate and bound of the gradient's norm, as in `torch_training.py`.
 const RATE: f64 = 1e-4;
@@ -40,7 +40,7 @@ pub(crate) fn answer(request: &Request) -> Answer {
 
 /// Embedding and encoder in training mode: forward, backward, clipping, a step of Adam.
 fn encoder(nodes: usize, period: Duration) -> regard::Result<Vec<f64>> {
-    let device = Device::flex().autodiff();
+    let device = device().autodiff();
     let mut model = AttentionModel::new(&AttentionModelConfig::kool_2019(), &device)?;
     let mut optimizer = AdamConfig::new().with_epsilon(1e-8).init();
     let points: Vec<f32> = generate::uniform(SEED, BATCH, nodes).into_iter().flatten().flatten().collect();
@@ -59,7 +59,10 @@ fn encoder(nodes: usize, period: Duration) -> regard::Result<Vec<f64>> {
 /// backward, clipping, Adam.
 fn reinforce(nodes: usize) -> regard::Result<Learner<TspEnv>> {
     // The set on which baselines are compared is no part of a step.
-    learner(&["preset=kool-2019", "warm_up_epochs=0", "baseline_instances=2", &format!("batch={BATCH}")], nodes)
+    learner(
+        &["preset=kool-2019", "baseline_warmup_epochs=0", "baseline_instances=2", &format!("batch_size={BATCH}")],
+        nodes,
+    )
 }
 
 /// The learner of the preset `pomo-2020`: six layers, a tour from every node of 64 instances, the mean of an instance's
@@ -72,7 +75,7 @@ fn pomo(nodes: usize) -> regard::Result<Learner<TspEnv>> {
 fn learner(train: &[&str], nodes: usize) -> regard::Result<Learner<TspEnv>> {
     let mut sets: Vec<String> = train.iter().map(|set| format!("train.{set}")).collect();
     sets.push(format!("data.nodes={nodes}"));
-    Learner::<TspEnv>::new(&RouteExperiment::parse("", Path::new("bench"), &sets)?, &Device::flex())
+    Learner::<TspEnv>::new(&RouteExperiment::parse("", Path::new("bench"), &sets)?, &device())
 }
 
 fn steps(mut learner: Learner<TspEnv>, period: Duration) -> regard::Result<Vec<f64>> {

@@ -22,13 +22,6 @@ pub(crate) fn choose(name: &str) -> anyhow::Result<Device> {
     let (kind, index) = name.split_once(':').map_or((name, None), |(kind, index)| (kind, Some(index)));
     match (kind, index) {
         ("auto" | "cpu", None) => Ok(Device::flex()),
-        #[cfg(feature = "wgpu")]
-        ("wgpu", None) => probe(Device::wgpu(Default::default()), name),
-        #[cfg(feature = "cuda")]
-        ("cuda", index) => match index.unwrap_or("0").parse::<usize>() {
-            Ok(index) => probe(Device::cuda(index), name),
-            Err(_) => Err(unknown(name)),
-        },
         ("cuda", _) | ("wgpu", None) if !BUILT_IN.contains(&kind) => {
             Err(Failure::new(format!("the device `{name}` is not built into this binary"))
                 .hint(format!(
@@ -37,6 +30,13 @@ pub(crate) fn choose(name: &str) -> anyhow::Result<Device> {
                 ))
                 .into())
         }
+        #[cfg(feature = "wgpu")]
+        ("wgpu", None) => probe(Device::wgpu(Default::default()), name),
+        #[cfg(feature = "cuda")]
+        ("cuda", index) => match index.unwrap_or("0").parse::<usize>() {
+            Ok(index) => probe(Device::cuda(index), name),
+            Err(_) => Err(unknown(name)),
+        },
         _ => Err(unknown(name)),
     }
 }

@@ -17,9 +17,9 @@ use burn::{
 use crate::{
     FeedForward, FeedForwardConfig, Normalization, NormalizationConfig,
     ops::{
-        EdgeAttentionArgs, EdgeAttentionOptions, EdgeDropout, EdgeList, EdgeSoftmax, HeadLayout, NormKind, Projection,
-        edge_attention, edge_attention_weights, edge_logarithm, edge_messages, endpoint_rows, in_blocks, output,
-        output_sublayer, projections, residual_norm, set_sums,
+        self, EdgeAttentionArgs, EdgeAttentionOptions, EdgeDropout, EdgeList, EdgeSoftmax, HeadLayout, NormKind,
+        Projection, edge_attention, edge_attention_weights, edge_logarithm, edge_messages, endpoint_rows, in_blocks,
+        output, output_sublayer, projections, residual_norm, set_sums,
     },
     trace::{self, Operation},
 };
@@ -377,12 +377,12 @@ impl Stream {
             let fed = trace::scope_with(String::new, &ROWS_OF_ONE, || self.feed.residual(whole, args));
             return norm.update_running(fed).squeeze_dim(1);
         }
-        let inner = self.feed.inner.forward(middle.clone());
+        let inner = ops::linear(&self.feed.inner, middle.clone());
         trace::linear("inner", &self.feed.inner, &middle, ["row", "hidden channel"], &inner);
         let hidden = activation::relu(inner.clone());
         trace::step("hidden", Operation::Relu).from(&inner).values(["row", "hidden channel"], &hidden);
         let hidden = apply_dropout(hidden, &mut drop);
-        let outer = self.feed.outer.forward(hidden.clone());
+        let outer = ops::linear(&self.feed.outer, hidden.clone());
         trace::linear("outer", &self.feed.outer, &hidden, ["row", "channel"], &outer);
         self.normed(&self.second, middle, outer)
     }

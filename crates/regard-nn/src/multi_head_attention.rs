@@ -9,7 +9,7 @@ use burn::module::{Initializer, Module, Param};
 use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Tensor};
 
-use crate::ops::{AttentionOptions, AttentionWeights, Mask, attention, attention_weights};
+use crate::ops::{self, AttentionOptions, AttentionWeights, Mask, attention, attention_weights};
 use crate::trace::{self, Operation};
 
 /// Initialisation of the projections.
@@ -270,5 +270,5 @@ pub(crate) fn project(linear: &Linear, x: Tensor<3>) -> Tensor<3> {
         return Tensor::zeros([batch, length, columns], &x.device());
     }
     let rows = x.reshape([batch * length, width]);
-    linear.forward(rows).reshape([batch, length, columns])
+    ops::linear(linear, rows).reshape([batch, length, columns])
 }

@@ -8,7 +8,7 @@ use burn::tensor::{Bool, Tensor, activation};
 use regard_kernels::{attention as kernel, sublayer};
 
 use super::{
-    Mask, NormArgs, NormOutput,
+    Mask, NormArgs, NormOutput, Projection,
     fused::{Array, Kernel, Output, has_kernels, input, run},
     residual_norm::{FusedNorm, norm_output, rows, statistics_values},
     residual_norm_composed,
@@ -329,7 +329,8 @@ pub fn attention_sublayer_composed(
     let rows = x.clone().reshape([batch * nodes, width]);
     let project = |name: &str, weight: Tensor<2>| {
         let columns = weight.dims()[1];
-        let y = rows.clone().matmul(weight.clone()).reshape([batch, nodes, columns]);
+        let map = Projection { weight: weight.clone(), bias: None };
+        let y = map.of_rows(rows.clone()).reshape([batch, nodes, columns]);
         trace::step(name, Operation::Linear)
             .source(SUBLAYER)
             .from(&x)
@@ -340,8 +341,8 @@ pub fn attention_sublayer_composed(
     let options = AttentionOptions::new(heads, weights.query.dims()[1] / heads.max(1));
     let (query, key) = (project("query", weights.query), project("key", weights.key));
     let merged = attention_composed(query, key, project("value", weights.value), None, &options);
-    let out = merged.clone().reshape([batch * nodes, value_width]).matmul(weights.out.clone());
-    let out = out.reshape([batch, nodes, width]);
+    let map = Projection { weight: weights.out.clone(), bias: None };
+    let out = map.of_rows(merged.clone().reshape([batch * nodes, value_width])).reshape([batch, nodes, width]);
     trace::step("output", Operation::Linear)
         .source(SUBLAYER)
         .from(&merged)

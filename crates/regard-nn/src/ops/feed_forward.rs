@@ -12,7 +12,7 @@ use regard_kernels::sublayer as kernel;
 use crate::trace::{self, Operation};
 
 use super::{
-    NormArgs, NormOutput,
+    NormArgs, NormOutput, Projection,
     fused::{Array, Kernel, Output, has_kernels, input, run},
     residual_norm::{FusedNorm, norm_output, rows, statistics_values},
     residual_norm_composed,
@@ -87,10 +87,10 @@ pub fn feed_forward_composed(
     if batch * nodes == 0 {
         return Tensor::zeros([batch, nodes, out], &x.device());
     }
-    let inner = x.clone().reshape([batch * nodes, width]).matmul(w1.clone()) + b1.clone().unsqueeze();
+    let map = |weight: &Tensor<2>, bias: &Tensor<1>| Projection { weight: weight.clone(), bias: Some(bias.clone()) };
+    let inner = map(&w1, &b1).of_rows(x.clone().reshape([batch * nodes, width]));
     let hidden = act.apply(inner.clone());
-    let y = hidden.clone().matmul(w2.clone()) + b2.clone().unsqueeze();
-    let y = y.reshape([batch, nodes, out]);
+    let y = map(&w2, &b2).of_rows(hidden.clone()).reshape([batch, nodes, out]);
     let by_row = |rows: &Tensor<2>| {
         let hidden = rows.dims()[1];
         rows.clone().reshape([batch, nodes, hidden])

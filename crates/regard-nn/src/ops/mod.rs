@@ -14,6 +14,7 @@ mod edge_attention;
 mod feed_forward;
 mod fused;
 mod mask;
+mod parts;
 mod pointer;
 mod policy_loss;
 mod projections;
@@ -39,6 +40,7 @@ pub use feed_forward::{
 };
 pub(crate) use fused::has_kernels;
 pub use mask::{DenseMask, Mask};
+pub use parts::linear;
 pub use pointer::{pointer, pointer_chosen, pointer_chosen_composed, pointer_composed};
 pub(crate) use policy_loss::with_dynamic;
 pub use policy_loss::{DecoderWeights, PolicyLoss, policy_loss, policy_loss_composed};

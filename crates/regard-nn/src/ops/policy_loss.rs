@@ -10,7 +10,7 @@ use regard_kernels::{rollout::Decoder, tour as kernel};
 
 use super::tours::Tours;
 use super::{
-    AttentionOptions, DenseMask, Mask, attention_composed,
+    AttentionOptions, DenseMask, Mask, Projection, attention_composed,
     fused::{Array, Kernel, KernelResult, Output, has_kernels, input, run},
     pointer_composed,
 };
@@ -183,7 +183,7 @@ fn all_steps(embeddings: Tensor<3>, weights: DecoderWeights, tours: &Tours) -> T
     let rows = |x: Tensor<3>, weight: Tensor<2>| {
         let [batch, rows, _] = x.dims();
         let [inputs, outputs] = weight.dims();
-        x.reshape([batch * rows, inputs]).matmul(weight).reshape([batch, rows, outputs])
+        Projection { weight, bias: None }.of_rows(x.reshape([batch * rows, inputs])).reshape([batch, rows, outputs])
     };
     let fixed = rows(embeddings.clone().mean_dim(1), weights.fixed);
     let context = contexts(embeddings.clone(), weights.placeholder, tours);

@@ -57,14 +57,12 @@ pub fn projections_composed(x: Tensor<2>, maps: Vec<Projection>, heads: usize) -
     let of_map = |(at, Projection { weight, bias }): (usize, Projection)| {
         let [inputs, outputs] = weight.dims();
         let channel_order = channel_order(outputs, heads, &x.device());
-        // A matrix product without rows is not defined on every device.
-        let y = match x.dims()[0] {
-            0 => Tensor::zeros([0, outputs], &x.device()),
-            _ => x.clone().matmul(weight.clone().select(1, channel_order.clone())),
-        };
         assert_eq!(inputs, x.dims()[1], "projections: width of the rows");
-        let bias_in_order = bias.clone().map(|bias| bias.select(0, channel_order));
-        let y = bias_in_order.into_iter().fold(y, |y, bias| y + bias.unsqueeze());
+        let in_order = Projection {
+            weight: weight.clone().select(1, channel_order.clone()),
+            bias: bias.clone().map(|bias| bias.select(0, channel_order)),
+        };
+        let y = in_order.of_rows(x.clone());
         if trace::recording() {
             trace::step(&format!("projection.{at}"), Operation::Linear)
                 .source("Dwivedi & Bresson 2021, eq. 3-5 and 9-12")
@@ -167,8 +165,8 @@ pub fn output_sublayer_composed(
 /// If the shapes do not match.
 pub fn output(y: Tensor<2>, map: Projection, heads: usize) -> Tensor<2> {
     let channel_order = channel_order(map.weight.dims()[0], heads, &y.device());
-    let out = y.clone().matmul(map.weight.clone().select(0, channel_order));
-    let out = map.bias.clone().into_iter().fold(out, |out, bias| out + bias.unsqueeze());
+    let in_order = Projection { weight: map.weight.clone().select(0, channel_order), bias: map.bias.clone() };
+    let out = in_order.of_rows(y.clone());
     if trace::recording() {
         trace::step("output", Operation::Linear)
             .source("Dwivedi & Bresson 2021, eq. 3 and 9")

@@ -11,6 +11,7 @@ use regard_kernels::norm as kernel;
 use crate::trace::{self, Operation};
 
 use super::fused::{Array, Kernel, KernelResult, Output, has_kernels, input, run};
+use super::parts::{Parts, spread};
 
 /// The axes of `[batch, nodes, width]` that mean and variance are computed over.
 #[derive(Config, Copy, Debug, PartialEq, Eq)]
@@ -91,12 +92,16 @@ pub fn norm_composed(x: Tensor<3>, args: NormArgs) -> NormOutput {
     let before = x.clone();
     let normed = match (args.kind, args.running.clone()) {
         (NormKind::Batch, Some((mean, variance))) => {
-            let centred = x - mean.unsqueeze();
+            let centred = x - spread(mean.unsqueeze(), nodes);
             NormOutput { y: scale_shift(centred, variance.unsqueeze(), &args), statistics: None }
         }
         (NormKind::Batch, None) => batch_norm(x, &args),
         (NormKind::Instance, _) => NormOutput { y: norm_along(x, 1, &args), statistics: None },
-        (NormKind::Layer, _) => NormOutput { y: norm_along(x, 2, &args), statistics: None },
+        (NormKind::Layer, _) => {
+            let parts = Parts::of(batch * nodes, &x.device());
+            let y = norm_along(parts.cut(x.reshape([batch * nodes, width])), 2, &args);
+            NormOutput { y: parts.join(y).reshape([batch, nodes, width]), statistics: None }
+        }
     };
     let (kind, source) = match args.kind {
         NormKind::Batch => ("batch", "Ioffe & Szegedy 2015"),
@@ -122,10 +127,12 @@ fn batch_norm(x: Tensor<3>, args: &NormArgs) -> NormOutput {
     let [batch, nodes, width] = x.dims();
     let count = batch * nodes;
     // Two passes: the mean of squares minus the squared mean loses digits in f32.
-    let mean = x.clone().reshape([count, width]).mean_dim(0);
-    let centred = x - mean.clone().unsqueeze();
-    let variance = centred.clone().reshape([count, width]).square().mean_dim(0);
-    let y = scale_shift(centred, variance.clone().unsqueeze(), args);
+    let parts = Parts::of(count, &x.device());
+    let x = parts.cut(x.reshape([count, width]));
+    let mean = parts.mean(x.clone());
+    let centred = parts.without_filling(x - parts.spread(mean.clone()));
+    let variance = parts.mean(centred.clone().square());
+    let y = parts.join(scale_shift(centred, variance.clone(), args)).reshape([batch, nodes, width]);
     let statistics =
         BatchStatistics { mean: mean.detach().reshape([width]), variance: variance.detach().reshape([width]), count };
     NormOutput { y, statistics: Some(statistics) }
@@ -139,8 +146,16 @@ fn norm_along(x: Tensor<3>, dim: usize, args: &NormArgs) -> Tensor<3> {
 
 /// `γ centred / √(variance + eps) + β`
 fn scale_shift(centred: Tensor<3>, variance: Tensor<3>, args: &NormArgs) -> Tensor<3> {
-    let factor = variance.add_scalar(args.eps).sqrt().recip() * args.gamma.clone().unsqueeze();
-    centred * factor + args.beta.clone().unsqueeze()
+    let rows = centred.dims()[1];
+    let factor = variance.add_scalar(args.eps).sqrt().recip();
+    let factor = match factor.dims() {
+        // The same for all rows.
+        [1, 1, _] => spread(factor * args.gamma.clone().unsqueeze(), rows),
+        // One for each row: layer norm.
+        [_, _, 1] => factor * spread(args.gamma.clone().unsqueeze(), rows),
+        _ => factor * args.gamma.clone().unsqueeze(),
+    };
+    centred * factor + spread(args.beta.clone().unsqueeze(), rows)
 }
 
 /// The parameters of a norm in a kernel. Gamma and beta are inputs of the kernel.

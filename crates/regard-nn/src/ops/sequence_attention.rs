@@ -318,9 +318,7 @@ pub(super) fn norm_or_identity(x: Tensor<3>, norm: Option<NormArgs>) -> NormOutp
 pub(super) fn linear(x: Tensor<3>, map: Projection) -> Tensor<3> {
     let [sequences, patches, inputs] = x.dims();
     let outputs = map.weight.dims()[1];
-    let y = x.reshape([sequences * patches, inputs]).matmul(map.weight);
-    let y = map.bias.into_iter().fold(y, |y, bias| y + bias.unsqueeze());
-    y.reshape([sequences, patches, outputs])
+    map.of_rows(x.reshape([sequences * patches, inputs])).reshape([sequences, patches, outputs])
 }
 
 fn scores(query: Tensor<3>, key: Tensor<3>, heads: usize) -> Tensor<4> {

@@ -14,7 +14,7 @@ use burn::{
 use regard_kernels::set as kernel;
 
 use super::{
-    AttentionOptions, attention_weights,
+    AttentionOptions, Projection, attention_weights,
     fused::{Array, Kernel, Output, has_kernels, input, run},
 };
 use crate::Ragged;
@@ -264,13 +264,9 @@ fn affine_step(name: &str, x: &Tensor<2>, linear: Affine, axes: [&'static str; 2
         .values(axes, y);
 }
 
-/// `x · weight + bias`. Without rows the result is empty; matrix products do not guarantee this.
+/// `x · weight + bias`.
 fn apply_affine(x: Tensor<2>, Affine { weight, bias }: Affine) -> Tensor<2> {
-    let columns = weight.dims()[1];
-    if x.dims()[0] == 0 {
-        return Tensor::zeros([0, columns], &x.device());
-    }
-    x.matmul(weight) + bias.reshape([1, columns])
+    Projection { weight, bias: Some(bias) }.of_rows(x)
 }
 
 /// Sums over the rows `offsets[s]..offsets[s + 1]` of `x [rows, width]`, `[sets, width]`; 0 for an empty set.

@@ -21,7 +21,7 @@ use crate::trace::{self, Operation};
 use super::{RaggedNorm, RaggedNormConfig, RaggedNormKind};
 use crate::{
     Ragged,
-    ops::{Affine, Residual, SetBlockArgs, SetQueries, set_block, set_block_weights},
+    ops::{self, Affine, Residual, SetBlockArgs, SetQueries, set_block, set_block_weights},
 };
 
 /// Divisor of the dot products.
@@ -231,7 +231,7 @@ impl SetAttentionBlock {
         };
         let begin = norm(sum.clone(), !post).rows;
         let fed = self.feed.iter().enumerate().fold(begin, |x, (at, linear)| {
-            let inner = linear.forward(x.clone());
+            let inner = ops::linear(linear, x.clone());
             trace::linear(&format!("feed_forward.{at}.inner"), linear, &x, ROWS, &inner);
             let hidden = activation::relu(inner.clone());
             trace::step(&format!("feed_forward.{at}.hidden"), Operation::Relu).from(&inner).values(ROWS, &hidden);

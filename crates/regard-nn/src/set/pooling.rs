@@ -10,7 +10,7 @@ use super::{QuerySource, SetAttentionBlock, SetAttentionBlockConfig, attention_b
 use crate::trace::{self, Operation};
 use crate::{
     Ragged,
-    ops::{AttentionOptions, MASKED, SetQueries, attention_weights},
+    ops::{self, AttentionOptions, MASKED, SetQueries, attention_weights},
 };
 
 /// Sizes of an [`AttentionPooling`].
@@ -192,7 +192,7 @@ impl GatedPooling {
             return pooled_by(self.query.val(), x, x, 1.0);
         }
         let layer = |name: &str, linear: &Linear| {
-            let y = linear.forward(x.rows.clone());
+            let y = ops::linear(linear, x.rows.clone());
             trace::linear(name, linear, &x.rows, ROWS, &y);
             y
         };

@@ -12,7 +12,7 @@ use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 use regard_nn::Ragged;
 use regard_nn::graph::{GraphLayer, GraphLayerConfig, GraphRows};
-use regard_nn::ops::{EdgeDropout, endpoint_rows};
+use regard_nn::ops::{self, EdgeDropout, endpoint_rows};
 use regard_nn::set::{AttentionPooling, AttentionPoolingConfig, Reduction, SetAttentionBlockConfig, reduce};
 use regard_nn::trace::{self, Operation};
 
@@ -236,7 +236,7 @@ impl GraphTransformer {
         let row = if self.of_nodes { "node" } else { "" };
         self.head.iter().enumerate().fold(rows, |x, (layer, linear)| {
             let last = layer + 1 == self.head.len();
-            let y = linear.forward(x.clone());
+            let y = ops::linear(linear, x.clone());
             let name = if last { "answer".to_owned() } else { format!("head.{layer}.linear") };
             trace::linear(&name, linear, &x, [row, if last { "output" } else { "channel" }], &y);
             if last {
@@ -312,7 +312,7 @@ fn mapped(name: &str, linear: &Linear, numbers: &[f32], device: &Device) -> Tens
         rows => {
             let numbers = Tensor::from_data(TensorData::new(numbers.to_vec(), [rows, inputs]), device);
             trace::step(&format!("{name}.values"), Operation::Input).values([row_of(name), "feature"], &numbers);
-            let y = linear.forward(numbers.clone());
+            let y = ops::linear(linear, numbers.clone());
             trace::linear(&format!("{name}.embedding"), linear, &numbers, [row_of(name), "channel"], &y);
             y
         }

@@ -16,7 +16,7 @@ use std::path::Path;
 use burn::module::{Module, Param};
 use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Distribution, Gradients, Int, Tensor, TensorData};
-use regard_nn::ops::{Mask, NormKind};
+use regard_nn::ops::{self, Mask, NormKind};
 use regard_nn::trace::{self, Operation};
 use regard_nn::{Encoder, EncoderConfig, EncoderLayerConfig, PointerDecoder, PointerDecoderConfig};
 
@@ -139,7 +139,7 @@ impl AttentionModel {
             Some(depot) if nodes > 0 => {
                 let coordinates = features.clone().slice([0..batch, 0..1, 0..COORDINATES]);
                 trace::step("depot_coordinates", Operation::Input).values(["batch", "", "coordinate"], &coordinates);
-                let of_depot = depot.forward(coordinates.clone());
+                let of_depot = ops::linear(depot, coordinates.clone());
                 trace::linear("depot_embedding", depot, &coordinates, ["batch", "", "channel"], &of_depot);
                 match nodes {
                     1 => of_depot,
@@ -149,7 +149,7 @@ impl AttentionModel {
                         trace::step("node_features", rows)
                             .from(&features)
                             .values(["batch", "customer", "feature"], &others);
-                        let of_others = self.embedding.forward(others.clone());
+                        let of_others = ops::linear(&self.embedding, others.clone());
                         trace::linear(
                             "node_embedding",
                             &self.embedding,
@@ -164,7 +164,7 @@ impl AttentionModel {
                 }
             }
             _ => {
-                let embedded = self.embedding.forward(features.clone());
+                let embedded = ops::linear(&self.embedding, features.clone());
                 trace::linear("embedding", &self.embedding, &features, ROWS, &embedded);
                 embedded
             }

@@ -9,6 +9,7 @@ use burn::module::Module;
 use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Tensor, TensorData, activation};
 use regard_data::stats::{mean, paired_t_test};
+use regard_nn::ops;
 use regard_nn::{Encoder, EncoderConfig, EncoderLayerConfig};
 
 use super::source::InstanceSource;
@@ -184,7 +185,7 @@ impl Critic {
     /// Predicted costs `[batch]` of nodes with features `points [batch, nodes, features]`.
     pub(super) fn forward(&self, points: Tensor<3>) -> Tensor<1> {
         let batch = points.dims()[0];
-        let graph = self.encoder.forward(self.embedding.forward(points)).mean_dim(1);
+        let graph = self.encoder.forward(ops::linear(&self.embedding, points)).mean_dim(1);
         let width = graph.dims()[2];
         let hidden = activation::relu(self.hidden.forward(graph.reshape([batch, width])));
         self.value.forward(hidden).reshape([batch])

@@ -3,7 +3,7 @@
 use burn::module::{Initializer, Module, Param};
 use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Tensor};
-use regard_nn::ops::{Dropout, NormKind, ResidualScores, apply_dropout};
+use regard_nn::ops::{self, Dropout, NormKind, ResidualScores, apply_dropout};
 use regard_nn::series::{
     InstanceNorm, InstanceNormConfig, NormPlacement, PatchDropout, PatchLayer, PatchLayerConfig, Patching,
     WindowStatistics, sine_positions, standardised_sine_positions,
@@ -255,7 +255,7 @@ impl Backbone {
             .source(PAPER)
             .from(&values)
             .values(["series", "patch", "value"], &patches);
-        let embedded = self.embedding.forward(patches.clone());
+        let embedded = ops::linear(&self.embedding, patches.clone());
         trace::linear("embedding", &self.embedding, &patches, PATCHES, &embedded);
         let placed = match self.places(embedded.dims(), &embedded.device()) {
             Some(places) => {
@@ -312,7 +312,7 @@ impl Backbone {
             let seen = covariates.clone().narrow(2, 0, length).swap_dims(2, 3).reshape([count * kinds, length]);
             let cut = self.patching.cut(seen).reshape([count, kinds, patches, self.patching.patch]);
             let cut = cut.swap_dims(1, 2).reshape([count, patches, kinds * self.patching.patch]);
-            let added = linear.forward(cut.clone());
+            let added = ops::linear(linear, cut.clone());
             const AXES: [&str; 3] = ["series", "patch", "channel"];
             trace::step("covariates.patches", Operation::Input).values(["series", "patch", "value"], &cut);
             trace::linear("covariates.embedding", linear, &cut, AXES, &added);
@@ -323,7 +323,7 @@ impl Backbone {
         if let (Some(linear), Some(statics)) = (&self.statics, &input.statics) {
             let [batch, channels, kinds] = statics.dims();
             let statics = statics.clone().reshape([batch * channels, kinds]);
-            let all = linear.forward(statics.clone());
+            let all = ops::linear(linear, statics.clone());
             trace::step("statics.values", Operation::Input).values(["series", "feature"], &statics);
             trace::linear("statics.embedding", linear, &statics, ["series", "channel"], &all);
             let sum = rows.clone() + all.clone().reshape([count, 1, width]);

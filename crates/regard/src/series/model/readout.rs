@@ -3,7 +3,7 @@
 use burn::module::Module;
 use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Tensor, activation};
-use regard_nn::ops::{Dropout, apply_dropout};
+use regard_nn::ops::{self, Dropout, apply_dropout};
 use regard_nn::trace::{self, Operation};
 
 use super::config::PatchTstConfig;
@@ -72,13 +72,13 @@ impl Readout {
         let drop = seed.filter(|_| self.dropout > 0.0).map(|seed| Dropout { rate: self.dropout as f32, seed });
         match self.task {
             SeriesTask::Pretraining => {
-                let predicted = self.head[0].forward(apply_dropout(rows, drop));
+                let predicted = ops::linear(&self.head[0], apply_dropout(rows, drop));
                 let predicted_width = predicted.dims()[2];
                 predicted.reshape([batch, channels, patches * predicted_width])
             }
             SeriesTask::Classification => {
                 let rows = rows.swap_dims(1, 2).reshape([batch, 1, channels * width * patches]);
-                self.head[0].forward(apply_dropout(rows, drop))
+                ops::linear(&self.head[0], apply_dropout(rows, drop))
             }
             _ => {
                 // As the published codes flatten rows: all patches of one channel of the width, then the next.
@@ -118,10 +118,10 @@ impl Readout {
 
     fn of_channels(&self, rows: Tensor<3>) -> Tensor<3> {
         if let [head] = self.head.as_slice() {
-            return head.forward(rows);
+            return ops::linear(head, rows);
         }
         let channels = self.head.iter().enumerate();
-        let predicted = channels.map(|(channel, head)| head.forward(rows.clone().narrow(1, channel, 1)));
+        let predicted = channels.map(|(channel, head)| ops::linear(head, rows.clone().narrow(1, channel, 1)));
         Tensor::cat(predicted.collect(), 1)
     }
 
@@ -134,7 +134,7 @@ impl Readout {
         let steps = self.horizon;
         let future = covariates.clone().narrow(2, length - steps, steps);
         let future = future.reshape([batch * channels * steps, kinds]);
-        let added = outer.forward(activation::gelu(inner.forward(future)));
+        let added = ops::linear(outer, activation::gelu(ops::linear(inner, future)));
         self.add_to_values(predicted, added.reshape([batch, channels, steps]))
     }
 

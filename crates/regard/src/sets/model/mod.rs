@@ -12,6 +12,7 @@ use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Gradients, Tensor};
 use rand_pcg::Pcg64Mcg;
 use regard_nn::Ragged;
+use regard_nn::ops;
 use regard_nn::set::{Reduction, reduce};
 use regard_nn::trace::{self, Operation};
 
@@ -147,7 +148,7 @@ impl SetTransformer {
             return Answers::Sets(Tensor::zeros(shape, &rows.device()));
         }
         const AXES: [&str; 2] = ["seed", "output"];
-        let of_pooled = self.head.forward(rows.clone());
+        let of_pooled = ops::linear(&self.head, rows.clone());
         let Some(largest) = largest else {
             trace::linear("answer", &self.head, &rows, AXES, &of_pooled);
             return Answers::Sets(of_pooled.reshape(shape));
@@ -166,7 +167,7 @@ impl SetTransformer {
         if shape[0] == 0 {
             return Answers::Items(encoded.with_rows(Tensor::zeros(shape, &rows.device())));
         }
-        let answers = self.head.forward(rows.clone());
+        let answers = ops::linear(&self.head, rows.clone());
         trace::linear("answer", &self.head, &rows, ["row", "output"], &answers);
         Answers::Items(encoded.with_rows(answers))
     }
@@ -180,7 +181,7 @@ fn largest_score(head: &Linear, items: &Ragged) -> Tensor<2> {
     trace::scope(
         || "items".into(),
         || {
-            let scores = head.forward(items.rows.clone());
+            let scores = ops::linear(head, items.rows.clone());
             trace::linear("score", head, &items.rows, ["row", "output"], &scores);
             reduce(&items.with_rows(scores), Reduction::Max)
         },

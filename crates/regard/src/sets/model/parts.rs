@@ -4,7 +4,7 @@ use burn::module::Module;
 use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Tensor, activation};
 use regard_nn::Ragged;
-use regard_nn::ops::SetQueries;
+use regard_nn::ops::{self, SetQueries};
 use regard_nn::set::{
     AttentionPooling, AttentionPoolingConfig, DotPooling, DotPoolingConfig, GatedPooling, GatedPoolingConfig,
     InducedSetBlock, InducedSetBlockConfig, Reduction, SelfSetBlock, SelfSetBlockConfig, SetAttentionBlock,
@@ -64,7 +64,7 @@ impl Encoder {
         trace::step("features", Operation::Input).values(["row", "feature"], &sets.rows);
         let sets = match &self.embed {
             Some(embed) => {
-                let rows = embed.forward(sets.rows.clone());
+                let rows = ops::linear(embed, sets.rows.clone());
                 trace::linear("embedding", embed, &sets.rows, ROWS, &rows);
                 sets.with_rows(rows)
             }
@@ -90,7 +90,7 @@ impl Encoder {
 /// Linear maps with ReLU between, and after the last one if `last` is true.
 fn row_by_row(layers: &[Linear], x: Tensor<2>, last: bool) -> Tensor<2> {
     layers.iter().enumerate().fold(x, |x, (layer, linear)| {
-        let y = linear.forward(x.clone());
+        let y = ops::linear(linear, x.clone());
         trace::linear(&format!("{layer}.linear"), linear, &x, ROWS, &y);
         if last || layer + 1 < layers.len() { recorded_relu(&format!("{layer}.relu"), y) } else { y }
     })
@@ -171,7 +171,7 @@ impl Pooling {
     fn prepared(&self, x: Ragged) -> Ragged {
         match &self.before {
             Some(linear) if x.rows.dims()[0] > 0 => {
-                let y = linear.forward(x.rows.clone());
+                let y = ops::linear(linear, x.rows.clone());
                 trace::linear("before", linear, &x.rows, ROWS, &y);
                 x.with_rows(recorded_relu("before_relu", y))
             }
