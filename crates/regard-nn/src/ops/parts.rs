@@ -58,8 +58,8 @@ impl Parts {
 
     /// The rows `[rows, width]` of `[parts, rows of a part, width]`.
     pub(super) fn join(self, x: Tensor<3>) -> Tensor<2> {
-        let rows = x.dims()[2];
-        x.reshape([self.count * self.each, rows]).narrow(0, 0, self.rows)
+        let width = x.dims()[2];
+        x.reshape([self.count * self.each, width]).narrow(0, 0, self.rows)
     }
 
     /// Means over all rows, `[1, 1, width]`, of parts whose filling is zero.
@@ -70,13 +70,12 @@ impl Parts {
         }
     }
 
-    /// The same with zeros for the filling.
+    /// Parts with zeros for the filling.
     pub(super) fn without_filling(self, x: Tensor<3>) -> Tensor<3> {
         if self.filling() == 0 {
             return x;
         }
-        let width = x.dims()[2];
-        self.cut(self.join(x).reshape([self.rows, width]))
+        self.cut(self.join(x))
     }
 
     /// A row `[1, 1, width]` for each of those of a part: its gradient is summed over parts first.
