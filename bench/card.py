@@ -7,8 +7,8 @@
 PyTorch for it.
 
 *Accuracy*: a preset of each family is trained for some steps with one seed: on the processor, and twice on the card. All
-models are evaluated on both. What is kept: whether the two trainings on the card gave the same bits; the validation of the
-trainings; the measure of each model on each device.
+models are evaluated on both. What is kept: whether the two trainings on the card gave the same bits, their times, and the
+measure of each model on each device.
 
 *Speed*: the cells of `compare.py` that have a form for cards, regard and PyTorch asked in turn; and regard on all cores of the
 processor of the same machine. An iteration ends when the card has done its work. PyTorch is measured in two styles, and the faster
@@ -48,23 +48,9 @@ FAMILIES = {
     "graphs": ("graphs/zinc", 100, {"data.path": ZINC, "eval.blend": "false"}, ["--training-data"], "mae"),
     "series": ("series/etth1", 60, {"data.path": ETTH1}, ["--training-data"], "mse"),
 }
-CELLS = {
-    "encoder": (100,),
-    "rollout": (100,),
-    "train-encoder": (20, 100),
-    "reinforce": (20, 100),
-    "pomo": (50,),
-    "isab": (100_000,),
-    "train-isab": (1_000,),
-    "molecules": (128,),
-    "train-molecules": (128,),
-    "blocks": (32,),
-    "train-blocks": (32,),
-    "etth1": (128,),
-    "train-etth1": (128,),
-    "etth1-tfb": (32,),
-    "train-etth1-tfb": (32,),
-}
+# The cells of `compare.py` that have a form for cards, in their largest size; of those that train routes the smallest too.
+CELLS = {cell: speed.SIZES.get(cell, speed.NODES)[-1:] for cell in (*speed.INFERENCE, *speed.TRAINING) if cell not in ("cvrp", "sampling")}
+CELLS |= {cell: (speed.NODES[0], speed.NODES[-1]) for cell in ("train-encoder", "reinforce")}
 
 
 def main():
@@ -128,18 +114,19 @@ def family(options, folder, name):
     for key, value in settings.items():
         sets += ["--set", f"{key}={options.data / value if key == 'data.path' else value}"]
     found = {"family": name, "preset": preset, "steps": steps, "measure": measure, "trained": {}, "evaluated": {}}
+    weights = {}
     for model, device in (("cpu", "cpu"), ("card", options.device), ("card again", options.device)):
         out, begun = folder / f"{name}-{model.replace(' ', '-')}", time.monotonic()
         command = [options.regard, "train", preset, *sets, "--steps", str(steps), "--seed", str(SEED)]
         answer(command + ["--out", out, "--device", device, "-q"])
-        found["trained"][model] = {"seconds": round(time.monotonic() - begun, 1), "weights": weights(out)}
-        print(f"{name}: trained on {model} in {time.monotonic() - begun:.1f} s", file=sys.stderr)
+        seconds = round(time.monotonic() - begun, 1)
+        found["trained"][model], weights[model] = {"seconds": seconds}, (out / "model.safetensors").read_bytes()
+        print(f"{name}: trained on {model} in {seconds} s", file=sys.stderr)
         if model != "card again":
             evaluate = [options.regard, "eval", "--model", out, *evaluation, "--device"]
             places = {"cpu": "cpu", "card": options.device}
             found["evaluated"][model] = {place: answer([*evaluate, named])[measure] for place, named in places.items()}
-    twice = [found["trained"][model].pop("weights") for model in ("cpu", "card", "card again")]
-    found["repeats"], found["same_as_cpu"] = twice[1] == twice[2], twice[0] == twice[1]
+    found["repeats"], found["same_as_cpu"] = weights["card"] == weights["card again"], weights["cpu"] == weights["card"]
     return found
 
 
@@ -152,11 +139,6 @@ def answer(command):
     if done.returncode != 0:
         sys.exit(f"exit code {done.returncode}: {' '.join(command)}\n{done.stderr}")
     return json.loads(done.stdout.splitlines()[-1])
-
-
-def weights(out):
-    """The bytes of the weights of a run."""
-    return (out / "model.safetensors").read_bytes()
 
 
 def cells(options, run, begun):
