@@ -321,16 +321,13 @@ pub fn attention_sublayer_composed(
     norm: NormArgs,
 ) -> NormOutput {
     let [batch, nodes, width] = x.dims();
-    let [value_width, out_width] = weights.out.dims();
+    let [_, out_width] = weights.out.dims();
     assert_eq!(out_width, width, "attention sub-layer: width of the output projection");
     if batch * nodes == 0 {
         return NormOutput { y: x, statistics: None };
     }
-    let rows = x.clone().reshape([batch * nodes, width]);
     let project = |name: &str, weight: Tensor<2>| {
-        let columns = weight.dims()[1];
-        let map = Projection { weight: weight.clone(), bias: None };
-        let y = map.of_rows(rows.clone()).reshape([batch, nodes, columns]);
+        let y = Projection { weight: weight.clone(), bias: None }.of_rows(x.clone());
         trace::step(name, Operation::Linear)
             .source(SUBLAYER)
             .from(&x)
@@ -341,8 +338,7 @@ pub fn attention_sublayer_composed(
     let options = AttentionOptions::new(heads, weights.query.dims()[1] / heads.max(1));
     let (query, key) = (project("query", weights.query), project("key", weights.key));
     let merged = attention_composed(query, key, project("value", weights.value), None, &options);
-    let map = Projection { weight: weights.out.clone(), bias: None };
-    let out = map.of_rows(merged.clone().reshape([batch * nodes, value_width])).reshape([batch, nodes, width]);
+    let out = Projection { weight: weights.out.clone(), bias: None }.of_rows(merged.clone());
     trace::step("output", Operation::Linear)
         .source(SUBLAYER)
         .from(&merged)

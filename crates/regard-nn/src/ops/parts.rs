@@ -95,36 +95,34 @@ pub(super) fn spread(row: Tensor<3>, rows: usize) -> Tensor<3> {
 }
 
 impl Projection {
-    /// `x · weight + bias` of rows `[rows, in]` in ordinary tensor operations.
+    /// `x · weight + bias` of rows, the last axis of `x [.., in]`, in ordinary tensor operations.
     ///
     /// # Panics
     /// If the widths do not match.
-    pub fn of_rows(self, x: Tensor<2>) -> Tensor<2> {
-        let ([rows, _], outputs) = (x.dims(), self.weight.dims()[1]);
+    pub fn of_rows<const D: usize>(self, x: Tensor<D>) -> Tensor<D> {
+        let mut shape = x.dims();
+        let (rows, inputs) = (shape[..D - 1].iter().product(), shape[D - 1]);
+        shape[D - 1] = self.weight.dims()[1];
         // A matrix product without rows is not defined on every device.
         if rows == 0 {
-            return Tensor::zeros([0, outputs], &x.device());
+            return Tensor::zeros(shape, &x.device());
         }
-        let parts = Parts::of(rows, &x.device());
+        let (parts, x) = (Parts::of(rows, &x.device()), x.reshape([rows, inputs]));
         if parts.count == 1 {
             let y = x.matmul(self.weight);
-            return self.bias.into_iter().fold(y, |y, bias| y + bias.unsqueeze());
+            return self.bias.into_iter().fold(y, |y, bias| y + bias.unsqueeze()).reshape(shape);
         }
         let y = parts.cut(x).matmul(self.weight.unsqueeze());
-        parts.join(self.bias.into_iter().fold(y, |y, bias| y + parts.spread(bias.unsqueeze())))
+        parts.join(self.bias.into_iter().fold(y, |y, bias| y + parts.spread(bias.unsqueeze()))).reshape(shape)
     }
 }
 
 /// A layer `x · weight + bias` of rows, the last axis of `x`.
 pub fn linear<const D: usize>(layer: &Linear, x: Tensor<D>) -> Tensor<D> {
-    if x.device().inner() == Device::flex() {
-        return layer.forward(x);
+    match x.device().inner() == Device::flex() {
+        true => layer.forward(x),
+        false => Projection::of(layer).of_rows(x),
     }
-    let mut shape = x.dims();
-    let width = shape[D - 1];
-    let rows = shape[..D - 1].iter().product();
-    shape[D - 1] = layer.weight.dims()[1];
-    Projection::of(layer).of_rows(x.reshape([rows, width])).reshape(shape)
 }
 
 #[cfg(test)]

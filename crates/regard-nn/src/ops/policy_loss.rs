@@ -180,11 +180,7 @@ pub fn policy_loss_composed(
 fn all_steps(embeddings: Tensor<3>, weights: DecoderWeights, tours: &Tours) -> Tensor<3> {
     let [batch, nodes, width] = embeddings.dims();
     let steps = tours.shape()[1] * tours.steps();
-    let rows = |x: Tensor<3>, weight: Tensor<2>| {
-        let [batch, rows, _] = x.dims();
-        let [inputs, outputs] = weight.dims();
-        Projection { weight, bias: None }.of_rows(x.reshape([batch * rows, inputs])).reshape([batch, rows, outputs])
-    };
+    let rows = |x: Tensor<3>, weight: Tensor<2>| Projection { weight, bias: None }.of_rows(x);
     let fixed = rows(embeddings.clone().mean_dim(1), weights.fixed);
     let context = contexts(embeddings.clone(), weights.placeholder, tours);
     let query = rows(context, weights.step) + fixed.expand([batch, steps, width]);

@@ -294,9 +294,9 @@ pub(super) const ROWS: [&str; 3] = ["sequence", "row", "channel"];
 /// Axes of scores and weights in a trace.
 const PAIRS: [&str; 4] = ["sequence", "head", "row", "row"];
 
-/// [`linear`], as a step of a trace.
+/// `x · weight + bias` of `[sequences, patches, in]`, as a step of a trace.
 pub(super) fn recorded_linear(name: &str, x: Tensor<3>, map: Projection) -> Tensor<3> {
-    let y = linear(x.clone(), map.clone());
+    let y = map.clone().of_rows(x.clone());
     trace::step(name, Operation::Linear)
         .source(SOURCE)
         .from(&x)
@@ -312,13 +312,6 @@ pub(super) fn norm_or_identity(x: Tensor<3>, norm: Option<NormArgs>) -> NormOutp
         Some(norm) => trace::scope_with(String::new, &[("batch", "sequence")], || norm_composed(x, norm)),
         None => NormOutput { y: x, statistics: None },
     }
-}
-
-/// `x · weight + bias` of `[sequences, patches, in]`.
-pub(super) fn linear(x: Tensor<3>, map: Projection) -> Tensor<3> {
-    let [sequences, patches, inputs] = x.dims();
-    let outputs = map.weight.dims()[1];
-    map.of_rows(x.reshape([sequences * patches, inputs])).reshape([sequences, patches, outputs])
 }
 
 fn scores(query: Tensor<3>, key: Tensor<3>, heads: usize) -> Tensor<4> {
