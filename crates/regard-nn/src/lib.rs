@@ -29,4 +29,4 @@ pub use normalization::{Normalization, NormalizationConfig};
 pub use pointer_decoder::{DecoderTables, PointerDecoder, PointerDecoderConfig};
 pub use ragged::Ragged;
 pub use rollout::{LockstepDecoder, NodeSelection, Outcome, Rollout, State, StepInputs, beam_step};
-pub use seed::with_seed;
+pub use seed::{drawing, with_seed};

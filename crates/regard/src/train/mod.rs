@@ -38,7 +38,7 @@ pub(crate) use losses::{
 pub use measures::{Measure, Measures};
 pub(crate) use optimizer::Optimizer;
 pub(crate) use pace::Pace;
-pub(crate) use parameters::{collect, gradients, numbered, restore, shapes};
+pub(crate) use parameters::{collect, drawn, gradients, numbered, restore, shapes};
 pub use ranks::{Ranks, Shard};
 pub(crate) use ranks::{Shards, digest};
 pub use run::{BaselineComparison, Trained, Training, ValidationMetrics};

@@ -2,6 +2,7 @@
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param, ParamId};
 use burn::tensor::{Gradients, Tensor, TensorData};
+use regard_nn::drawing;
 
 use crate::store::{Array, Weights};
 use crate::{Error, Result};
@@ -27,6 +28,12 @@ pub(crate) fn shapes<M: Module>(module: &M) -> Vec<(String, Vec<usize>)> {
     let mut shapes = Shapes { path: vec![], found: vec![] };
     module.visit(&mut shapes);
     shapes.found
+}
+
+/// The module with its random numbers drawn: Burn draws them at first use, whenever and in whatever order that is.
+pub(crate) fn drawn<M: Module>(module: M) -> M {
+    drawing(|| collect(&module));
+    module
 }
 
 /// The module with all its numbers from `weights`, which [`collect`] gave.

@@ -342,7 +342,7 @@ impl NetworkConfig for GraphTransformerConfig {
 
     fn param_specs(&self) -> Vec<ParamSpec> {
         // As for sets: the network itself knows best.
-        GraphTransformer::new(self, &Device::flex())
+        GraphTransformer::undrawn(self, &Device::flex())
             .map(|network| renamed::param_specs(names::table(self), shapes(&network)))
             .unwrap_or_default()
     }

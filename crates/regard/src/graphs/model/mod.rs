@@ -20,7 +20,7 @@ use super::input::{GraphInput, Places, SIZES};
 use super::task::LevelName;
 use crate::Result;
 use crate::store::{NetworkConfig, Weights, layout, renamed};
-use crate::train::{collect, dropped, gradients, restore};
+use crate::train::{collect, drawn, dropped, gradients, restore};
 pub use config::{GraphPreparation, GraphTransformerConfig, KIND, PositionKind, Readout, SoftmaxKind};
 pub use presets::PRESETS;
 
@@ -55,11 +55,16 @@ pub struct GraphTransformer {
 pub type LayerWeights = Vec<Tensor<2>>;
 
 impl GraphTransformer {
-    /// A network with fresh weights.
+    /// A network with fresh weights, drawn from the device's generator.
     ///
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) for settings that do not hold together.
     pub fn new(config: &GraphTransformerConfig, device: &Device) -> Result<Self> {
+        Self::undrawn(config, device).map(drawn)
+    }
+
+    /// A network whose weights are drawn when they are first used, for those that get others before that.
+    pub(super) fn undrawn(config: &GraphTransformerConfig, device: &Device) -> Result<Self> {
         config.validate()?;
         let width = config.width;
         let embedding = |count: usize| (count > 0).then(|| EmbeddingConfig::new(count, width).init(device));
@@ -111,7 +116,7 @@ impl GraphTransformer {
     /// [`Error::Weights`](crate::Error::Weights) for weights that are not this network's.
     pub fn from_weights(config: &GraphTransformerConfig, weights: &Weights, device: &Device) -> Result<Self> {
         layout::check(config, weights)?;
-        restore(Self::new(config, device)?, &renamed::to_ours(names::table(config), weights))
+        restore(Self::undrawn(config, device)?, &renamed::to_ours(names::table(config), weights))
     }
 
     /// The weights under the names of the authors' code where it has them.

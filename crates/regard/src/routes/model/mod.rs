@@ -18,10 +18,11 @@ use burn::nn::{Linear, LinearConfig};
 use burn::tensor::{Device, Distribution, Gradients, Int, Tensor, TensorData};
 use regard_nn::ops::{self, Mask, NormKind};
 use regard_nn::trace::{self, Operation};
-use regard_nn::{Encoder, EncoderConfig, EncoderLayerConfig, PointerDecoder, PointerDecoderConfig};
+use regard_nn::{Encoder, EncoderConfig, EncoderLayerConfig, PointerDecoder, PointerDecoderConfig, drawing};
 
 use crate::store::layout::check as check_layout;
 use crate::store::{NetworkDir, Weights};
+use crate::train::drawn;
 use crate::{Error, Result};
 
 pub(crate) use config::unknown_preset;
@@ -83,11 +84,10 @@ impl AttentionModel {
     /// [`crate::Error::Config`] for sizes that do not fit together.
     pub fn new(config: &AttentionModelConfig, device: &Device) -> Result<Self> {
         config.validate()?;
-        let placeholder = Tensor::random([2 * config.width], Distribution::Uniform(-1.0, 1.0), device);
-        let model = Self::lazy(config, placeholder, device);
-        // Burn draws parameters at first use; drawing them here makes the seed decide alone.
-        model.to_weights();
-        Ok(model)
+        Ok(drawing(|| {
+            let placeholder = Tensor::random([2 * config.width], Distribution::Uniform(-1.0, 1.0), device);
+            drawn(Self::undrawn(config, placeholder, device))
+        }))
     }
 
     /// The network with given weights, under the names and in the layouts of the original code.
@@ -100,7 +100,7 @@ impl AttentionModel {
         check_layout(config, weights)?;
         // Nothing is drawn here: the generator belongs to the whole process, and somebody else may
         // be drawing from it.
-        names::load(Self::lazy(config, Tensor::zeros([2 * config.width], device), device), weights)
+        names::load(Self::undrawn(config, Tensor::zeros([2 * config.width], device), device), weights)
     }
 
     /// The weights, under the names and in the layouts of the original code; running statistics
@@ -234,7 +234,7 @@ impl AttentionModel {
         self.placeholder.as_ref().filter(|_| !self.distances).map(Param::val).ok_or_else(unsupported)
     }
 
-    fn lazy(config: &AttentionModelConfig, placeholder: Tensor<1>, device: &Device) -> Self {
+    fn undrawn(config: &AttentionModelConfig, placeholder: Tensor<1>, device: &Device) -> Self {
         let (width, problem) = (config.width, config.problem_spec());
         let layer =
             EncoderLayerConfig::new(width, config.heads, config.feedforward_width).with_norm(norm_kind(config.norm));

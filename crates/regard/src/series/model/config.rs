@@ -252,7 +252,7 @@ impl NetworkConfig for PatchTstConfig {
 
     fn param_specs(&self) -> Vec<ParamSpec> {
         // As for sets: the network itself knows best.
-        let own = PatchTst::new(self, &Device::flex())
+        let own = PatchTst::undrawn(self, &Device::flex())
             .map(|network| renamed::param_specs(names::table(self), shapes(&network)))
             .unwrap_or_default();
         let constants = names::constants(self).into_iter();

@@ -18,7 +18,7 @@ use regard_nn::trace::{self, Operation};
 use self::backbone::Backbone;
 use crate::Result;
 use crate::store::{NetworkConfig, Weights, layout, renamed};
-use crate::train::{collect, gradients, restore};
+use crate::train::{collect, drawn, gradients, restore};
 pub use config::{KIND, PatchTstConfig};
 pub use input::{Drop, SeriesInput};
 pub use preparation::SeriesPreparation;
@@ -34,11 +34,16 @@ pub struct PatchTst {
 }
 
 impl PatchTst {
-    /// A network with fresh weights.
+    /// A network with fresh weights, drawn from the device's generator.
     ///
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) for settings that do not hold together.
     pub fn new(config: &PatchTstConfig, device: &Device) -> Result<Self> {
+        Self::undrawn(config, device).map(drawn)
+    }
+
+    /// A network whose weights are drawn when they are first used, for those that get others before that.
+    pub(super) fn undrawn(config: &PatchTstConfig, device: &Device) -> Result<Self> {
         config.validate()?;
         let count = if config.decomposition_kernel > 0 { 2 } else { 1 };
         let backbones = (0..count).map(|_| Backbone::new(config, device)).collect();
@@ -51,7 +56,7 @@ impl PatchTst {
     /// [`Error::Weights`](crate::Error::Weights) for weights that are not this network's.
     pub fn from_weights(config: &PatchTstConfig, weights: &Weights, device: &Device) -> Result<Self> {
         layout::check(config, weights)?;
-        restore(Self::new(config, device)?, &renamed::to_ours(names::table(config), weights))
+        restore(Self::undrawn(config, device)?, &renamed::to_ours(names::table(config), weights))
     }
 
     /// The weights under the names of the published code.

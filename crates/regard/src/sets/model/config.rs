@@ -217,7 +217,7 @@ impl NetworkConfig for SetTransformerConfig {
     fn param_specs(&self) -> Vec<ParamSpec> {
         // The network itself knows best, and has no numbers yet. Settings that make none are refused
         // where they are validated.
-        SetTransformer::new(self, &Device::flex())
+        SetTransformer::undrawn(self, &Device::flex())
             .map(|network| renamed::param_specs(names::table(self), shapes(&network)))
             .unwrap_or_default()
     }

@@ -18,7 +18,7 @@ use regard_nn::trace::{self, Operation};
 
 use crate::Result;
 use crate::store::{NetworkConfig, Weights, layout, renamed};
-use crate::train::{collect, dropped, gradients, restore};
+use crate::train::{collect, drawn, dropped, gradients, restore};
 pub(crate) use config::NOT_INHERITED;
 pub use config::{DataPreparation, KIND, SetTransformerConfig};
 use parts::{Decoder, Encoder, Pooling};
@@ -50,11 +50,16 @@ pub enum Answers {
 }
 
 impl SetTransformer {
-    /// A network with fresh weights.
+    /// A network with fresh weights, drawn from the device's generator.
     ///
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) for settings that do not hold together.
     pub fn new(config: &SetTransformerConfig, device: &Device) -> Result<Self> {
+        Self::undrawn(config, device).map(drawn)
+    }
+
+    /// A network whose weights are drawn when they are first used, for those that get others before that.
+    pub(super) fn undrawn(config: &SetTransformerConfig, device: &Device) -> Result<Self> {
         config.validate()?;
         let pooled = config.pooling != PoolingKind::None;
         let columns = match config.pooling {
@@ -80,7 +85,7 @@ impl SetTransformer {
     /// [`Error::Weights`](crate::Error::Weights) for weights that are not this network's.
     pub fn from_weights(config: &SetTransformerConfig, weights: &Weights, device: &Device) -> Result<Self> {
         layout::check(config, weights)?;
-        restore(Self::new(config, device)?, &renamed::to_ours(names::table(config), weights))
+        restore(Self::undrawn(config, device)?, &renamed::to_ours(names::table(config), weights))
     }
 
     /// The weights under the names of the authors' code where it has them.
