@@ -11,7 +11,9 @@ Cells (`torch_cells.py`): `encoder`, `rollout`, `cvrp`, `sampling`, `isab`, `mol
 `train-encoder`, `reinforce`, `pomo`, `train-isab`, `train-molecules`, `train-blocks` and those of series, `reinforce` and `pomo` with the
 ending `-forced` too. For `cvrp` the environment names the folder of weights and
 instances that both sides read, `BENCH_VEHICLES`; all but that cell can run on a card, `BENCH_DEVICE=cuda`,
-and with the precision of products that `BENCH_PRECISION` names, `highest` or `high`.
+and with the precision of products that `BENCH_PRECISION` names: `highest`, `high`, `medium`, `autocast` for the types of
+numbers that PyTorch chooses with bfloat16, or `bfloat16` for all numbers. A request with `"error": true` is answered with the deviation from the result in
+single precision instead of times.
 The first iteration of every request is not timed, unless it is a slow one: after a pause the caches hold another
 process's data.
 
@@ -57,6 +59,22 @@ def timed(run):
     return time.perf_counter() - before
 
 
+def deviation(run):
+    """Root of the mean squared difference of a result from that in single precision, beside the root of its mean square."""
+    asked = torch.get_float32_matmul_precision()
+    with torch.autocast("cpu", enabled=False):
+        torch.set_float32_matmul_precision("highest")
+        exact = first(run())
+        torch.set_float32_matmul_precision(asked)
+    found = first(run())
+    return float((found.double() - exact.double()).norm() / exact.double().norm())
+
+
+def first(result):
+    """The tensor of a result of several."""
+    return result if isinstance(result, torch.Tensor) else first(result[0])
+
+
 def memory(cell, n, style):
     """Resident MiB before the first iteration of a cell in this process, and at most until its end."""
     run = Cells().run(cell, n, style)
@@ -81,7 +99,7 @@ def serve():
         request = json.loads(line)
         try:
             run = cells.run(request["cell"], request.get("n", 0), request.get("style", "sdpa"))
-            answer = {"ms": timings(run, request["seconds"])}
+            answer = {"deviation": deviation(run)} if request.get("error") else {"ms": timings(run, request["seconds"])}
         except (ValueError, KeyError) as error:
             answer = {"error": str(error)}
         print(json.dumps(answer), flush=True)
@@ -94,13 +112,16 @@ def main():
     options = parser.parse_args()
     torch.set_num_threads(int(os.environ.get("BENCH_THREADS", "2")))
     torch.set_default_device(os.environ.get("BENCH_DEVICE", "cpu"))
-    torch.set_float32_matmul_precision(os.environ.get("BENCH_PRECISION", "highest"))
+    precision = os.environ.get("BENCH_PRECISION", "highest")
+    torch.set_float32_matmul_precision(precision if precision in ("highest", "high", "medium") else "highest")
+    torch.set_default_dtype(torch.bfloat16 if precision == "bfloat16" else torch.float32)
     torch.manual_seed(0)
-    if options.memory is None:
-        serve()
-    else:
-        cell, n = options.memory
-        print(json.dumps(memory(cell, int(n), options.style)))
+    with torch.autocast("cpu", torch.bfloat16, enabled=precision == "autocast"):
+        if options.memory is None:
+            serve()
+        else:
+            cell, n = options.memory
+            print(json.dumps(memory(cell, int(n), options.style)))
 
 
 if __name__ == "__main__":

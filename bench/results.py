@@ -11,6 +11,7 @@ import statistics
 import sys
 from pathlib import Path
 
+import bfloat16
 import card
 import history
 import published
@@ -107,7 +108,7 @@ def short():
     accuracy = {"routes": routes, "sets": sets, "graphs": graphs, "series": series}
     for family in FAMILIES:
         sections += [f"## {family.capitalize()}\n", *speed_table(family), *accuracy[family](saved)]
-    return "\n".join([*sections, *memory(saved), *starts(saved), *services(saved), *scale(saved), *cards(saved), *python_package(saved), *traces(saved), *attributions(saved), *fuzzing(saved), *builds(saved)])
+    return "\n".join([*sections, *memory(saved), *starts(saved), *services(saved), *scale(saved), *bfloat16s(saved), *cards(saved), *python_package(saved), *traces(saved), *attributions(saved), *fuzzing(saved), *builds(saved)])
 
 
 def speed_table(family):
@@ -792,6 +793,24 @@ def cards(folder):
             yield tables.markdown(head, rows) + "\n"
 
 
+def bfloat16s(folder):
+    """Speed and error of products in bfloat16."""
+    found = records.read(folder, "bfloat16")
+    if not found:
+        return
+    yield "## Products in bfloat16\n"
+    for _, record in found:
+        machine = record["machine"]
+        yield (
+            f"`--precision bfloat16` on {record['threads']} cores of {machine['cpu']} (family {machine['family']}, model {machine['model']}), "
+            f"{record['date']}, PyTorch {record['torch']} with its AVX-512 path forced: `python bench/bfloat16.py`. PyTorch is measured "
+            f"under `torch.autocast` and with all numbers in bfloat16; the ratio is that of the faster one. The error of a result is the root of its mean squared "
+            f"difference from that in single precision, beside the root of its mean square; that of a golden case is its largest error beside its largest value.\n"
+        )
+        for head, rows in (bfloat16.cell_table(record), bfloat16.golden_table(record), bfloat16.model_table(record)):
+            yield tables.markdown(head, rows) + "\n"
+
+
 def builds(folder):
     """Times of clean builds and sizes of the program."""
     yield "## Build time and size\n"
@@ -828,6 +847,7 @@ def index():
         ("directed", "tours and vehicle routes beside LKH and PyVRP where distances differ by direction", "directed.py"),
         ("pickup-delivery", "pickup and delivery beside OR-Tools", "pickup_delivery.py"),
         ("scale", "several ranks, streams and files larger than memory", "scale.py"),
+        ("bfloat16", "speed and error of products in bfloat16 beside PyTorch's", "bfloat16.py"),
         ("card", "a graphics card beside the processor and PyTorch", "card.py"),
         ("solomon", "Solomon's instances with time windows beside PyVRP", "solomon.py"),
         ("deadlines", "ends of `solve --time` on a busy machine", "deadlines.py"),

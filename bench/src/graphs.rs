@@ -17,7 +17,7 @@ use regard_nn::ops::EdgeList;
 use crate::memory::{Memory, peak_resident_mib};
 use crate::model::SEED;
 use crate::protocol::{Answer, Request};
-use crate::timing::{device, timings};
+use crate::timing::{device, forward, timings};
 
 /// Each node of the graph with many edges is joined with so many next ones.
 const REACH: usize = 100;
@@ -113,23 +113,20 @@ impl Kind {
 
 /// Runs `molecules`, `blocks`, `train-molecules` or `train-blocks`, `n` being the graphs of a batch.
 pub(crate) fn answer(request: &Request) -> Answer {
-    match times(request) {
-        Ok(times) => Answer::Ms(times),
-        Err(error) => Answer::Error(error.to_string()),
-    }
+    measured(request).unwrap_or_else(|error| Answer::Error(error.to_string()))
 }
 
-fn times(request: &Request) -> regard::Result<Vec<f64>> {
+fn measured(request: &Request) -> regard::Result<Answer> {
     let period = Duration::from_secs_f64(request.seconds);
     let kind = Kind::of(&request.cell);
     let input = kind.input(request.n);
     if !request.cell.starts_with("train") {
         let device = device();
         let model = GraphTransformer::new(&kind.config, &device)?;
-        return Ok(timings(period, || drop(model.forward(&input, &device).into_data())));
+        return Ok(forward(request, || model.forward(&input, &device)));
     }
     let mut step = kind.step(request.n)?;
-    Ok(timings(period, || step(&input)))
+    Ok(Answer::Ms(timings(period, || step(&input))))
 }
 
 /// A training step of `n` graphs.

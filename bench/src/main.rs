@@ -32,11 +32,15 @@ use std::path::Path;
 
 use model::Model;
 use protocol::{Answer, Hello, Request};
+use regard::nn::precision::{Precision, set_precision};
 
 fn main() -> io::Result<()> {
     allocator::configure();
     let threads = std::env::var("BENCH_THREADS").ok().and_then(|text| text.parse().ok()).unwrap_or(2);
     rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().map_err(io::Error::other)?;
+    if let Some(precision) = std::env::var("BENCH_PRECISION").ok().and_then(|name| Precision::of_name(&name)) {
+        set_precision(precision).map_err(|_| io::Error::other("this processor does not have that precision"))?;
+    }
     let mut output = io::stdout().lock();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {

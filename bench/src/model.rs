@@ -9,7 +9,7 @@ use regard::routing::generate;
 use regard::routing::problems::tsp::TspEnv;
 
 use crate::protocol::{Answer, Request};
-use crate::timing::{device, timings};
+use crate::timing::{device, forward, timings};
 
 /// Instances in a batch, as in `attention_model.py`.
 pub(crate) const BATCH: usize = 512;
@@ -37,7 +37,7 @@ impl Model {
         let points = generate::uniform(SEED, BATCH, request.n);
         let period = Duration::from_secs_f64(request.seconds);
         let times = match request.cell.as_str() {
-            "encoder" => Ok(self.encoder(&points, period)),
+            "encoder" => return self.encoder(&points, request),
             "rollout" => self.decode(&points, Decode::Greedy, period),
             "sampling" => self.decode(&points[..1], Decode::Sample(SAMPLES), period),
             other => return Answer::unknown(other),
@@ -49,11 +49,11 @@ impl Model {
     }
 
     /// Embedding and encoder.
-    fn encoder(&self, points: &[Vec<[f32; 2]>], period: Duration) -> Vec<f64> {
+    fn encoder(&self, points: &[Vec<[f32; 2]>], request: &Request) -> Answer {
         let shape = [points.len(), points.first().map_or(0, Vec::len), 2];
         let flat: Vec<f32> = points.iter().flatten().flatten().copied().collect();
         let points = Tensor::<3>::from_data(TensorData::new(flat, shape), &self.device);
-        timings(period, || drop(self.model.encode(points.clone())))
+        forward(request, || self.model.encode(points.clone()))
     }
 
     /// Encoder, and the best tours that a way of decoding finds, with their costs.

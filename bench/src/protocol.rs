@@ -41,6 +41,9 @@ pub(crate) struct Request {
     pub(crate) n: usize,
     /// How long iterations are repeated; at least one is timed.
     pub(crate) seconds: f64,
+    /// Whether the result in the precision of this process is compared with that in single precision instead.
+    #[serde(default)]
+    pub(crate) error: bool,
     /// Threads of a `peak` cell.
     #[serde(default = "one")]
     pub(crate) threads: usize,
@@ -63,6 +66,8 @@ fn auto() -> String {
 pub(crate) enum Answer {
     /// Milliseconds of each timed iteration.
     Ms(Vec<f64>),
+    /// Root of the mean squared difference of a result from that in single precision, beside the root of its mean square.
+    Deviation(f64),
     /// Rate of a `peak` cell in 10^9 operations a second.
     Gflops(f64),
     /// The request could not be run, and why.

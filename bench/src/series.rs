@@ -12,7 +12,7 @@ use regard::train::NumberLoss;
 
 use crate::model::SEED;
 use crate::protocol::{Answer, Request};
-use crate::timing::{device, timings};
+use crate::timing::{device, forward, timings};
 
 /// Channels of a window.
 const CHANNELS: usize = 7;
@@ -32,13 +32,10 @@ fn numbers(shape: [usize; 3], seed: u64, device: &Device) -> Tensor<3> {
 
 /// Runs `etth1`, `etth1-tfb` or a training step of one, `n` being the windows of a batch.
 pub(crate) fn answer(request: &Request) -> Answer {
-    match times(request) {
-        Ok(times) => Answer::Ms(times),
-        Err(error) => Answer::Error(error.to_string()),
-    }
+    measured(request).unwrap_or_else(|error| Answer::Error(error.to_string()))
 }
 
-fn times(request: &Request) -> regard::Result<Vec<f64>> {
+fn measured(request: &Request) -> regard::Result<Answer> {
     let period = Duration::from_secs_f64(request.seconds);
     let config = config(&request.cell);
     let shape = |length| [request.n, CHANNELS, length];
@@ -46,7 +43,7 @@ fn times(request: &Request) -> regard::Result<Vec<f64>> {
         let device = device();
         let model = PatchTst::new(&config, &device)?;
         let x = numbers(shape(config.look_back), SEED, &device);
-        return Ok(timings(period, || drop(model.forward(SeriesInput::new(x.clone())).into_data())));
+        return Ok(forward(request, || model.forward(SeriesInput::new(x.clone()))));
     }
     let device = device().autodiff();
     let mut model = PatchTst::new(&config, &device)?;
@@ -54,11 +51,11 @@ fn times(request: &Request) -> regard::Result<Vec<f64>> {
     let x = numbers(shape(config.look_back), SEED, &device);
     let target = numbers(shape(config.horizon), SEED + 1, &device);
     let mut seed = SEED;
-    Ok(timings(period, || {
+    Ok(Answer::Ms(timings(period, || {
         seed += 1;
         let answers = model.forward_with_dropout(SeriesInput::new(x.clone()), Drop { seed });
         let gradients = distance(answers, target.clone(), None, NumberLoss::Squared).backward();
         let gradients = GradientsParams::from_grads(gradients, &model);
         model = optimizer.step(1e-4, model.clone(), gradients);
-    }))
+    })))
 }

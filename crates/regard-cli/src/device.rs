@@ -1,6 +1,8 @@
-//! `--device` and `--threads`.
+//! `--device`, `--threads` and `--precision`.
 
 use regard::Device;
+use regard::nn::ops::kernels_enabled;
+use regard::nn::precision::{Precision, precision, set_precision};
 use regard_kernels::simd;
 
 use crate::failure::Failure;
@@ -61,9 +63,34 @@ fn unknown(name: &str) -> anyhow::Error {
     Failure::new(format!("unknown device `{name}`")).hint("expected auto, cpu, cuda, cuda:N or wgpu").into()
 }
 
-/// Name of a device.
+/// Name of a device, and the precision in which it multiplies where that is not single precision.
 pub(crate) fn name(device: &Device) -> String {
-    if *device == Device::flex() { "cpu".to_owned() } else { format!("{device:?}") }
+    match precision() {
+        _ if *device != Device::flex() => format!("{device:?}"),
+        Precision::Float32 => "cpu".to_owned(),
+        Precision::Bfloat16 => "cpu in bfloat16".to_owned(),
+    }
+}
+
+/// Chooses the precision of products with weights in forward passes; `None` leaves it as it is.
+///
+/// # Errors
+/// For one that the processor does not have, or that does not concern the device.
+pub(crate) fn choose_precision(precision: Option<Precision>, device: &Device) -> anyhow::Result<()> {
+    let Some(precision) = precision else { return Ok(()) };
+    if *device != Device::flex() && precision != Precision::Float32 {
+        let reason = format!("--precision {} is one of the processor, not of {device:?}", precision.name());
+        return Err(Failure::new(reason).hint("leave it out, or use --device cpu").into());
+    }
+    if precision != Precision::Float32 && !kernels_enabled() {
+        let reason =
+            format!("--precision {} is one of the kernels, which REGARD_KERNELS switches off", precision.name());
+        return Err(Failure::new(reason).hint("leave one of them out").into());
+    }
+    set_precision(precision).map_err(|precision| {
+        let reason = format!("this processor does not have the precision {} (AVX-512 BF16)", precision.name());
+        Failure::new(reason).hint("leave --precision out: float32 works everywhere").into()
+    })
 }
 
 /// The environment variable that sets the number of threads where `--threads` is not given.
@@ -116,5 +143,15 @@ mod tests {
             }
         }
         assert!(choose("tpu").unwrap_err().to_string().contains("unknown"));
+    }
+
+    #[test]
+    fn a_precision_is_refused_where_it_is_not() {
+        choose_precision(None, &Device::flex()).unwrap();
+        choose_precision(Some(Precision::Float32), &Device::flex()).unwrap();
+        if !Precision::Bfloat16.is_available() {
+            let error = choose_precision(Some(Precision::Bfloat16), &Device::flex()).unwrap_err().to_string();
+            assert!(error.contains("does not have"), "{error}");
+        }
     }
 }

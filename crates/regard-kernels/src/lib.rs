@@ -18,6 +18,7 @@ mod gemm;
 pub mod graph;
 pub mod norm;
 pub mod pointer;
+pub mod precision;
 pub mod rollout;
 pub mod sequence;
 pub mod set;

@@ -28,5 +28,6 @@ pub use multi_head_attention::{AttentionInput, MultiHeadAttention, MultiHeadAtte
 pub use normalization::{Normalization, NormalizationConfig};
 pub use pointer_decoder::{DecoderTables, PointerDecoder, PointerDecoderConfig};
 pub use ragged::Ragged;
+pub use regard_kernels::precision;
 pub use rollout::{LockstepDecoder, NodeSelection, Outcome, Rollout, State, StepInputs, beam_step};
 pub use seed::{drawing, with_seed};

@@ -17,6 +17,7 @@ use std::ffi::OsString;
 
 use mimalloc::MiMalloc;
 use pyo3::prelude::*;
+use regard::nn::precision::Precision;
 
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
@@ -40,6 +41,19 @@ fn set_threads(threads: usize) -> PyResult<()> {
     }
     let reason = format!("is {threads}, but this process already computes with {}", known());
     Err(failure::invalid("threads", &reason, Some("set them before the first call, or by RAYON_NUM_THREADS")))
+}
+
+/// Chooses the precision of products with weights.
+#[pyfunction]
+fn set_precision(precision: &str) -> PyResult<()> {
+    let names = Precision::ALL.map(Precision::name).join(" or ");
+    let Some(found) = Precision::of_name(precision) else {
+        return Err(failure::invalid("precision", &format!("is {precision:?}, expected {names}"), None));
+    };
+    regard::nn::precision::set_precision(found).map_err(|_| {
+        let reason = format!("is {precision:?}, which this processor does not have (AVX-512 BF16)");
+        failure::invalid("precision", &reason, Some("float32 works everywhere"))
+    })
 }
 
 /// The native module.
@@ -69,6 +83,7 @@ fn _regard(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(series::forecast_panel, module)?)?;
     module.add_function(wrap_pyfunction!(run_command, module)?)?;
     module.add_function(wrap_pyfunction!(set_threads, module)?)?;
+    module.add_function(wrap_pyfunction!(set_precision, module)?)?;
     module.add_function(wrap_pyfunction!(routes::instance_endings, module)?)?;
     module.add_function(wrap_pyfunction!(routes::solve, module)?)?;
     module.add_function(wrap_pyfunction!(routes::generate, module)?)?;

@@ -41,6 +41,25 @@ def classifier() -> regard.SetClassifier:
     return regard.SetClassifier(epochs=4).fit(*bags(120))
 
 
+def test_products_in_bfloat16_change_little(classifier: regard.SetClassifier) -> None:
+    sets, _ = bags(60, seed=1)
+    exact = classifier.predict_proba(sets)
+    try:
+        regard.set_precision("bfloat16")
+    except regard.InputError as error:
+        assert "does not have" in str(error)
+        return
+    try:
+        found = classifier.predict_proba(sets)
+    finally:
+        regard.set_precision("float32")
+    np.testing.assert_allclose(found, exact, atol=0.05)
+    assert not np.array_equal(found, exact)
+    np.testing.assert_array_equal(classifier.predict_proba(sets), exact)
+    with pytest.raises(regard.InputError, match="expected float32 or bfloat16"):
+        ANY.set_precision("half")
+
+
 def test_a_classifier_learns_and_gives_probabilities(classifier: regard.SetClassifier) -> None:
     sets, labels = bags(60, seed=1)
     assert classifier.classes_.tolist() == ["no", "yes"]

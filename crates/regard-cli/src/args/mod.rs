@@ -42,6 +42,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
+use regard::nn::precision::Precision;
 
 use crate::failure::Failure;
 
@@ -77,6 +78,10 @@ pub(crate) struct GlobalArgs {
     /// Number of threads [default: one per core]
     #[arg(long, global = true, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<usize>,
+    /// Precision of products with weights in forward passes: float32, or bfloat16 where the processor has it (see `regard
+    /// doctor`), which is faster and less accurate [default: float32]
+    #[arg(long, global = true, value_name = "PRECISION", value_parser = precision)]
+    pub(crate) precision: Option<Precision>,
     /// Print the result as JSON
     #[arg(long, global = true)]
     pub(crate) json: bool,
@@ -238,6 +243,12 @@ fn count<const MOST: usize>(text: &str) -> Result<usize, String> {
         .ok()
         .filter(|&count| count <= MOST)
         .ok_or_else(|| format!("expected an integer from 1 to {MOST}"))
+}
+
+/// Reads the name of a precision.
+fn precision(text: &str) -> Result<Precision, String> {
+    let names = Precision::ALL.map(Precision::name).join(" or ");
+    Precision::of_name(text).ok_or_else(|| format!("expected {names}"))
 }
 
 /// Reads a number of threads; more than 1024 would only exhaust the system.

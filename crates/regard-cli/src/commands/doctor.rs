@@ -1,5 +1,6 @@
 //! `regard doctor`.
 
+use regard::nn::precision::Precision;
 use serde::Serialize;
 
 use super::Outcome;
@@ -18,6 +19,7 @@ struct Report {
     cpu_features: Vec<&'static str>,
     simd: &'static str,
     kernels: bool,
+    precisions: Vec<&'static str>,
     cores: usize,
     threads: usize,
     memory_bytes: Option<u64>,
@@ -40,6 +42,7 @@ pub(super) fn run(printer: &mut Printer) -> anyhow::Result<Outcome> {
         cpu_features: cpu_features(),
         simd: regard_kernels::simd::level(),
         kernels: regard::nn::ops::kernels_enabled(),
+        precisions: Precision::ALL.into_iter().filter(|one| one.is_available()).map(Precision::name).collect(),
         cores: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
         threads: rayon::current_num_threads(),
         memory_bytes: memory("MemTotal:"),
@@ -64,6 +67,7 @@ fn plain(report: &Report) -> String {
     line("cpu features", list(&report.cpu_features));
     let kernels = if report.kernels { "" } else { ", but kernels are disabled" };
     line("kernels run on", format!("{}{kernels}", report.simd));
+    line("precisions", list(&report.precisions));
     line("threads", format!("{} of {} cores", report.threads, report.cores));
     if let Some(total) = report.memory_bytes {
         let free = report.memory_available_bytes.map(|bytes| format!(", {} available", number::bytes(bytes)));
@@ -93,6 +97,7 @@ fn cpu_features() -> Vec<&'static str> {
             ("avx512f", std::arch::is_x86_feature_detected!("avx512f")),
             ("avx512bw", std::arch::is_x86_feature_detected!("avx512bw")),
             ("avx512vl", std::arch::is_x86_feature_detected!("avx512vl")),
+            ("avx512bf16", std::arch::is_x86_feature_detected!("avx512bf16")),
         ];
         found.extend(features.iter().filter(|(_, has)| *has).map(|(name, _)| *name));
     }

@@ -27,6 +27,7 @@ use std::path::Path;
 use clap::CommandFactory;
 #[cfg(feature = "serve")]
 use regard::Device;
+use regard::nn::precision::Precision;
 use regard::routing::formats::csv::TableOptions;
 use regard::routing::formats::{self, Instance};
 
@@ -62,6 +63,12 @@ pub(crate) fn run(cli: Cli, #[cfg(feature = "serve")] serve: Serve) -> anyhow::R
     let seed = cli.global.seed.unwrap_or(SEED);
     let mut printer = Printer::new(&cli.global);
     let printer = &mut printer;
+    match cli.command {
+        Command::Explain(_) if cli.global.precision == Some(Precision::Bfloat16) => {
+            printer.note("explanations are computed in float32, whatever --precision says");
+        }
+        _ => device::choose_precision(cli.global.precision, &device)?,
+    }
     match cli.command {
         Command::Solve(args) => solve::run(&args.check(seed)?, &device, printer),
         Command::Train(args) if args.list => experiments::list(printer),

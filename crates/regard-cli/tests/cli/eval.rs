@@ -1,6 +1,7 @@
 //! `regard eval`.
 
-use crate::files::folder;
+use crate::errors::refused;
+use crate::files::{PENTAGON, folder, folder_with};
 use crate::program::regard;
 
 #[test]
@@ -18,6 +19,29 @@ fn a_paper_set_gives_mean_error_and_speed() {
     assert!(improved["mean_cost"].as_f64().unwrap() < mean);
     let gap = improved["mean_cost"].as_f64().unwrap() / 3.84 - 1.0;
     assert!((improved["gap"].as_f64().unwrap() - gap).abs() < 1e-12);
+}
+
+#[test]
+fn products_in_bfloat16_change_little() {
+    let folder = folder_with("in.tsp", PENTAGON);
+    let doctor = regard(folder.path(), &["doctor", "--json"]).json();
+    let eval = |more: &[&str]| {
+        let eval = ["eval", "--model", "model", "--paper-set", "tsp20", "--limit", "64", "--json", "--precision"];
+        regard(folder.path(), &[&eval[..], more].concat())
+    };
+    if !doctor["precisions"].as_array().unwrap().contains(&"bfloat16".into()) {
+        return refused(&eval(&["bfloat16"]), &["does not have the precision bfloat16", "hint: "]);
+    }
+    let mean = |more: &[&str]| eval(more).done().json()["mean_cost"].as_f64().unwrap();
+    let (exact, found) = (mean(&["float32"]), mean(&["bfloat16"]));
+    assert!(found != exact && (found / exact - 1.0).abs() < 0.05, "{found}, {exact} in single precision");
+    assert_eq!(mean(&["bfloat16", "--threads", "1"]), mean(&["bfloat16", "--threads", "2"]));
+    refused(&eval(&["half"]), &["--precision", "expected float32 or bfloat16"]);
+    let explain = ["explain", "in.tsp", "--model", "model", "--json", "--precision"];
+    let [exact, noted] =
+        ["float32", "bfloat16"].map(|precision| regard(folder.path(), &[&explain[..], &[precision]].concat()).done());
+    assert!(noted.err.contains("explanations are computed in float32"), "{noted:?}");
+    assert_eq!(exact.out, noted.out);
 }
 
 #[test]

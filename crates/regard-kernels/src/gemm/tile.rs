@@ -3,6 +3,7 @@
 use pulp::{MemMask, Simd};
 
 use super::epilogue::{Cell, Epilogue};
+use super::{Lhs, Rhs};
 
 /// Reads and writes registers at the right edge of the matrix.
 pub(crate) trait Edge<S: Simd>: Copy {
@@ -52,20 +53,9 @@ impl<S: Simd> Edge<S> for Masked<S> {
     }
 }
 
-/// The operands of a register tile of a matrix product.
-pub(crate) struct Tile {
-    /// Number of terms in each sum.
-    pub(crate) k: usize,
-    /// First element of the left factor, and its strides between rows and columns.
-    pub(crate) a: *const f32,
-    pub(crate) a_row: usize,
-    pub(crate) a_col: usize,
-    /// First element of the right factor, and its stride between rows.
-    pub(crate) b: *const f32,
-    pub(crate) b_row: usize,
-    /// First element of the whole result, and its stride between rows.
-    pub(crate) c: *mut f32,
-    pub(crate) ldc: usize,
+/// The part of a product that a register tile computes.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
     /// Position of the tile in the result.
     pub(crate) row: usize,
     pub(crate) column: usize,
@@ -73,23 +63,51 @@ pub(crate) struct Tile {
     pub(crate) back: usize,
 }
 
-impl Tile {
-    /// Computes `R` rows by `V` registers of columns: sums over `k`, then the epilogue.
+impl Place {
+    /// The first columns of `V` registers, counted from that of the tile.
+    #[inline(always)]
+    pub(crate) fn starts<S: Simd, const V: usize>(self) -> [usize; V] {
+        std::array::from_fn(|v| v * S::F32_LANES - if v + 1 == V { self.back } else { 0 })
+    }
+}
+
+/// Both factors of a product, as a register tile reads them.
+pub(crate) trait Factors: Copy {
+    /// Sums over all terms, of `R` rows and `V` registers of columns.
     ///
     /// # Safety
-    /// The operands must cover the tile; the epilogue must have been checked for it.
-    #[inline(always)]
-    pub(crate) unsafe fn compute<S: Simd, const R: usize, const V: usize, E: Epilogue<S>, G: Edge<S>>(
-        self,
+    /// The factors must cover the tile as far as `edge` lets lanes through.
+    unsafe fn sums<S: Simd, const R: usize, const V: usize, G: Edge<S>>(
+        &self,
         simd: S,
-        epilogue: &E,
+        place: Place,
         edge: G,
-    ) {
-        let Self { k, mut a, a_row, a_col, mut b, b_row, c, ldc, row, column, back } = self;
-        let starts: [usize; V] = std::array::from_fn(|v| v * S::F32_LANES - if v + 1 == V { back } else { 0 });
+    ) -> [[S::f32s; V]; R];
+}
+
+/// Factors in single precision.
+#[derive(Clone, Copy)]
+pub(crate) struct Single<'a> {
+    /// Number of terms in each sum.
+    pub(crate) k: usize,
+    pub(crate) a: Lhs<'a>,
+    pub(crate) b: Rhs<'a>,
+}
+
+impl Factors for Single<'_> {
+    #[inline(always)]
+    unsafe fn sums<S: Simd, const R: usize, const V: usize, G: Edge<S>>(
+        &self,
+        simd: S,
+        place: Place,
+        edge: G,
+    ) -> [[S::f32s; V]; R] {
+        let (starts, mut b) = (place.starts::<S, V>(), self.b.starting_at::<S>(place.column));
+        // With `k = 0` both factors may be empty; nothing is read from them.
+        let mut a = self.a.data.get(place.row * self.a.row..).unwrap_or_default().as_ptr();
         let mut sums = [[simd.splat_f32s(0.0); V]; R];
-        for _ in 0..k {
-            // SAFETY: row `p < k` of `b` and column `p` of `a`, inside because the operands cover the tile; the
+        for _ in 0..self.k {
+            // SAFETY: row `p < k` of `b` and column `p` of `a`, inside because the factors cover the tile; the
             // pointers step past the end only after the last use.
             unsafe {
                 let mut right = [simd.splat_f32s(0.0); V];
@@ -97,24 +115,43 @@ impl Tile {
                     *right = edge.load(simd, b.add(*start));
                 }
                 for (r, sums) in sums.iter_mut().enumerate() {
-                    let left = simd.splat_f32s(*a.add(r * a_row));
+                    let left = simd.splat_f32s(*a.add(r * self.a.row));
                     for (sum, right) in sums.iter_mut().zip(right) {
                         *sum = simd.mul_add_f32s(left, right, *sum);
                     }
                 }
             }
-            a = a.wrapping_add(a_col);
-            b = b.wrapping_add(b_row);
+            a = a.wrapping_add(self.a.col);
+            b = b.wrapping_add(self.b.row);
         }
-        for (r, sums) in sums.into_iter().enumerate() {
-            for (start, sum) in starts.iter().zip(sums) {
-                let cell = Cell { row: row + r, column: column + start };
-                // SAFETY: the cell lies inside the result, because the operands cover the tile.
-                unsafe {
-                    let to = c.add(cell.row * ldc + cell.column);
-                    let value = epilogue.apply(simd, cell, sum, to, edge);
-                    edge.store(simd, to, value);
-                }
+        sums
+    }
+}
+
+/// Computes `R` rows by `V` registers of columns of the result `c`, whose rows are `ldc` floats apart: sums, then
+/// the epilogue.
+///
+/// # Safety
+/// The factors and the result must cover the tile; the epilogue must have been checked for it.
+#[inline(always)]
+pub(crate) unsafe fn compute<S: Simd, const R: usize, const V: usize, F: Factors, E: Epilogue<S>, G: Edge<S>>(
+    simd: S,
+    factors: &F,
+    (c, ldc): (*mut f32, usize),
+    place: Place,
+    epilogue: &E,
+    edge: G,
+) {
+    // SAFETY: the factors cover the tile.
+    let sums = unsafe { factors.sums::<S, R, V, G>(simd, place, edge) };
+    for (r, sums) in sums.into_iter().enumerate() {
+        for (start, sum) in place.starts::<S, V>().iter().zip(sums) {
+            let cell = Cell { row: place.row + r, column: place.column + start };
+            // SAFETY: the cell lies inside the result, because it covers the tile.
+            unsafe {
+                let to = c.add(cell.row * ldc + cell.column);
+                let value = epilogue.apply(simd, cell, sum, to, edge);
+                edge.store(simd, to, value);
             }
         }
     }

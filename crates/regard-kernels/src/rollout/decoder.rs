@@ -89,7 +89,7 @@ impl PackedDecoder {
         let folded = folded_logit_keys(decoder.logit_key, decoder.out, d);
         let head_scale = 1.0 / ((d / decoder.heads) as f32).sqrt();
         let last = &decoder.step[(embeddings - 1) * d * d..][..d * d];
-        let tables = Panels::pack(d, 4 * d, |p, j| match j / d {
+        let tables = Panels::pack_forward(d, 4 * d, |p, j| match j / d {
             0 => decoder.glimpse_key[p * d + j] * head_scale,
             1 => decoder.glimpse_value[p * d + j - d],
             2 => folded[p * d + j - 2 * d],
@@ -105,7 +105,7 @@ impl PackedDecoder {
             clip: decoder.clip,
             scalars: decoder.scalars,
             tables,
-            fixed: Panels::of(decoder.fixed, d, d),
+            fixed: Panels::of_forward(decoder.fixed, d, d),
             first: decoder.uses_first.then(|| decoder.step[..d * d].to_vec()),
             scalar_rows: decoder.step[embeddings * d * d..].to_vec(),
             start,

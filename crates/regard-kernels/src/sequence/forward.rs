@@ -7,10 +7,9 @@ use super::{Layer, Projections, Saved, Tail, heads::QUERIES};
 use crate::{
     buffer::Workspace,
     dropout::add_dropped,
-    gemm::{Bias, BiasResidual, Lhs, Panels, Residual, Rhs, RowBias, Size, gemm},
+    gemm::{Bias, BiasResidual, Lhs, Panels, Residual, RowBias, Size, Transposed, gemm},
     norm::{BatchStatistics, BlockMoments, Norm, NormKind, block_moments, finish_moments, normalise, normalise_block},
     simd,
-    transpose::transpose,
 };
 
 /// Data shared by all blocks.
@@ -71,11 +70,9 @@ impl WithSimd for Block<'_> {
         let attended = saved_or_scratch(self.attended, own_attended, layer.values() * ld);
         let softmax = saved_or_scratch(self.softmax, own_softmax, count * layer.heads * 2);
 
-        let mut across = Workspace::lease(rows.width * ld);
-        transpose(x, rows.width, count, rows.width, ld, &mut across);
         let size = Size { m: biases.len(), n: count, k: rows.width };
-        let (left, right) = (Lhs::rows(channels, rows.width), Rhs::rows::<S>(&across, ld));
-        gemm(simd, size, left, right, projected, ld, RowBias(biases));
+        let (left, right) = (Lhs::rows(channels, rows.width), Transposed::forward(x, count, rows.width, ld));
+        gemm(simd, size, left, right.rhs::<S>(), projected, ld, RowBias(biases));
 
         let given = layer.gather(projections, first, count);
         let channels = layer.channels(projections, projected, &given);
@@ -151,8 +148,8 @@ pub fn sequence_attention(
     let folded = folded.and_then(|norm| norm.folded_with(projections.out.bias));
     let weight = projections.out.weight;
     let output = match &folded {
-        Some((scale, _)) => Panels::pack(values, width, |p, j| weight[p * width + j] * scale[j]),
-        None => Panels::of(weight, values, width),
+        Some((scale, _)) => Panels::pack_forward(values, width, |p, j| weight[p * width + j] * scale[j]),
+        None => Panels::of_forward(weight, values, width),
     };
     let shared = Shared {
         layer,

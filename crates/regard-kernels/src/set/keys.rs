@@ -17,7 +17,7 @@ use crate::{
 /// Packs the projections to keys and values side by side, `[key_width, 2 · width]`.
 fn pack(layer: &Layer, weights: &Weights<'_>) -> Panels {
     let d = layer.width;
-    Panels::pack(layer.key_width, 2 * d, |p, j| match j {
+    Panels::pack_forward(layer.key_width, 2 * d, |p, j| match j {
         j if j < d => weights.key.weight[p * d + j],
         j => weights.value.weight[p * d + j - d],
     })

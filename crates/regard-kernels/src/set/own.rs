@@ -343,7 +343,7 @@ pub(super) fn forward(
     let rows = queries.rows.len() / layer.query_width;
     let kv = KeyProjection::of(layer, weights).all(keys.rows);
     let tail = Tail::of(d, weights, false);
-    let query = Panels::of(weights.query.weight, layer.query_width, d);
+    let query = Panels::of_forward(weights.query.weight, layer.query_width, d);
     let (projects, feeds) = (save && tail.projects(), save && tail.feeds());
     let kept = |keep: bool, width: usize| if keep { width } else { 0 };
     let widths = [kept(save, d), kept(projects, d), kept(feeds, d), kept(save, 2 * heads)];

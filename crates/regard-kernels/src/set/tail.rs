@@ -42,7 +42,7 @@ pub(super) const TAIL_SUMS: usize = 4;
 impl<'a> Tail<'a> {
     pub(super) fn of(width: usize, weights: &Weights<'a>, backward: bool) -> Self {
         let dense = |linear: super::Linear<'a>| Dense {
-            panels: Panels::of(linear.weight, width, width),
+            panels: Panels::of_forward(linear.weight, width, width),
             bias: linear.bias,
             back: backward.then(|| Panels::of_transposed(linear.weight, width, width)),
         };

@@ -63,7 +63,7 @@ impl WithSimd for OfSet<'_> {
 /// If a slice does not have the size its shape requires.
 pub fn attention_weights(layer: &Layer, weights: &Weights<'_>, queries: Queries<'_>, keys: Sets<'_>) -> Vec<f32> {
     super::check(layer, weights, queries, keys);
-    let query = Panels::of(weights.query.weight, layer.query_width, layer.width);
+    let query = Panels::of_forward(weights.query.weight, layer.query_width, layer.width);
     let projection = KeyProjection::of(layer, weights);
     let x_of = |set: usize| match queries {
         Queries::Own(Sets { rows, offsets }) => {

@@ -85,7 +85,7 @@ impl AttentionLayer {
     /// Packs the three projections side by side.
     pub(super) fn pack_projections(&self, weights: &AttentionWeights<'_>) -> Panels {
         let (keys, values, scale) = (self.keys(), self.values(), self.scale());
-        Panels::pack(self.rows.width, self.projected(), |p, j| match j {
+        Panels::pack_forward(self.rows.width, self.projected(), |p, j| match j {
             j if j < keys => weights.query[p * keys + j] * scale,
             j if j < 2 * keys => weights.key[p * keys + j - keys],
             j => weights.value[p * values + j - 2 * keys],
@@ -177,8 +177,8 @@ pub fn attention(
     let projections = layer.pack_projections(weights);
     let (values, width) = (layer.values(), rows.width);
     let output = match &folded {
-        Some((scale, _)) => Panels::pack(values, width, |p, j| weights.out[p * width + j] * scale[j]),
-        None => Panels::of(weights.out, values, width),
+        Some((scale, _)) => Panels::pack_forward(values, width, |p, j| weights.out[p * width + j] * scale[j]),
+        None => Panels::of_forward(weights.out, values, width),
     };
     let block = Shared { layer, projections: &projections, output: &output, norm, folded: folded.as_ref() };
     if !save && !norm.needs_batch() {

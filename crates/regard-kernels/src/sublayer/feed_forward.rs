@@ -227,10 +227,10 @@ pub fn feed_forward(
     let (width, hidden) = (rows.width, weights.b1.len());
     let folded = norm.filter(|_| !save && weights.dropouts.result.is_none());
     let folded = folded.and_then(|norm| norm.folded_with(Some(weights.b2)));
-    let first = Panels::of(weights.w1, width, hidden);
+    let first = Panels::of_forward(weights.w1, width, hidden);
     let second = match &folded {
-        Some((scale, _)) => Panels::pack(hidden, width, |p, j| weights.w2[p * width + j] * scale[j]),
-        None => Panels::of(weights.w2, hidden, width),
+        Some((scale, _)) => Panels::pack_forward(hidden, width, |p, j| weights.w2[p * width + j] * scale[j]),
+        None => Panels::of_forward(weights.w2, hidden, width),
     };
     let shared = Shared { rows: *rows, hidden, weights, first: &first, second: &second, norm, folded: folded.as_ref() };
     let two_phases = norm.is_some_and(Norm::needs_batch) || (save && norm.is_some());

@@ -235,7 +235,7 @@ pub fn feed_forward_backward(
     let first = Panels::of_transposed(weights.w1, hidden, width);
     let second = Panels::of_transposed(weights.w2, width, hidden);
     let again = if saved.hidden.is_empty() { hidden } else { 0 };
-    let forward = Panels::of(weights.w1, width, again);
+    let forward = Panels::of_forward(weights.w1, width, again);
     let (activation, dropouts) = (weights.activation, weights.dropouts);
     let norm = tail.norm().zip(means.as_ref());
     let shared = Shared {

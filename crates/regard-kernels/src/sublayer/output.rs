@@ -122,9 +122,9 @@ pub fn output(
     let folded = if save { None } else { norm.folded_with(map.bias) };
     let panels = match &folded {
         Some((scale, _)) => {
-            Panels::pack(heads.width, width, |p, j| map.weight[channel_order[p] * width + j] * scale[j])
+            Panels::pack_forward(heads.width, width, |p, j| map.weight[channel_order[p] * width + j] * scale[j])
         }
-        None => Panels::pack(heads.width, width, |p, j| map.weight[channel_order[p] * width + j]),
+        None => Panels::pack_forward(heads.width, width, |p, j| map.weight[channel_order[p] * width + j]),
     };
     let shared = Shared { rows, heads, panels, bias: map.bias, norm, folded };
     let mut out = vec![0.0; x.len()];

@@ -45,7 +45,9 @@ impl Heads {
     /// Packs weights `[inputs, width]` side by side, with interleaved columns.
     pub(super) fn side_by_side(&self, maps: &[Linear<'_>], inputs: usize) -> Panels {
         let (channel_order, width) = (self.channel_order(), self.width);
-        Panels::pack(inputs, maps.len() * width, |p, j| maps[j / width].weight[p * width + channel_order[j % width]])
+        Panels::pack_forward(inputs, maps.len() * width, |p, j| {
+            maps[j / width].weight[p * width + channel_order[j % width]]
+        })
     }
 
     /// The transpose of [`Self::side_by_side`].

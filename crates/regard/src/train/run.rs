@@ -582,6 +582,7 @@ fn facts<E: Settings>(training: &Training<E>, experiment: &E) -> Result<Vec<(&'s
         ("options", format!("resume: {resume}, steps: {:?}, time: {:?}", limits.steps, limits.time)),
         ("number of threads", rayon::current_num_threads().to_string()),
         ("instruction set", regard_kernels::simd::level().to_string()),
+        ("precision", regard_kernels::precision::precision().name().to_owned()),
     ])
 }
 

@@ -286,7 +286,7 @@ fn check_evaluation<P: FromCase>(case: &Case, label: &str) {
     // The same network, made for training and put into evaluation.
     let training = AttentionModel::from_weights(&config::<P>(case), &weights(case), &device.autodiff()).unwrap();
     let again: Vec<Vec<u32>> = greedy(&training.valid(), &problems).iter().map(walk_of::<P>).collect();
-    assert_eq!(again, expected);
+    assert_eq!(again, found);
 }
 
 fn greedy<P: Problem>(model: &AttentionModel, problems: &[P]) -> Vec<Outcome<P::State>> {

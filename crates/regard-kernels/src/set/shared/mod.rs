@@ -138,8 +138,9 @@ impl QueryTables {
         }
         let each = || folds.chunks_exact(feature * queries);
         let columns = form.score_columns();
-        let pack =
-            |fold: &[f32]| Panels::pack(feature, columns, |p, j| if j < queries { fold[p * queries + j] } else { 0.0 });
+        let pack = |fold: &[f32]| {
+            Panels::pack_forward(feature, columns, |p, j| if j < queries { fold[p * queries + j] } else { 0.0 })
+        };
         let scores = each().map(pack).collect();
         let transposed = |fold| Panels::of_transposed(fold, queries, feature);
         let back = if backward { each().map(transposed).collect() } else { Vec::new() };
