@@ -41,7 +41,9 @@ def classifier() -> regard.SetClassifier:
     return regard.SetClassifier(epochs=4).fit(*bags(120))
 
 
-def test_products_in_bfloat16_change_little(classifier: regard.SetClassifier) -> None:
+def test_products_in_bfloat16_change_little() -> None:
+    # A blend may leave the network out, and one without attention has no such products.
+    classifier = regard.SetClassifier(epochs=2, blend=False, settings={"model.encoder": "isab"}).fit(*bags(60))
     sets, _ = bags(60, seed=1)
     exact = classifier.predict_proba(sets)
     try:

@@ -78,8 +78,8 @@ pub(crate) struct GlobalArgs {
     /// Number of threads [default: one per core]
     #[arg(long, global = true, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<usize>,
-    /// Precision of products with weights in forward passes: float32, or bfloat16 where the processor has it (see `regard
-    /// doctor`), which is faster and less accurate [default: float32]
+    /// Precision of products with the weights of attention blocks in forward passes: float32, or bfloat16 where the
+    /// processor has it (see `regard doctor`), which is faster and less accurate [default: float32]
     #[arg(long, global = true, value_name = "PRECISION", value_parser = precision)]
     pub(crate) precision: Option<Precision>,
     /// Print the result as JSON

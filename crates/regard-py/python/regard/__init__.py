@@ -85,10 +85,11 @@ __all__ = [
 
 
 def set_precision(precision: Literal["float32", "bfloat16"]) -> None:
-    """Choose the precision of products with weights in forward passes of networks, for the whole process.
+    """Choose the precision of products with the weights of attention blocks in forward passes, for the whole process.
 
-    Both factors are rounded to bfloat16, and their products are added in single precision. Gradients, norms, softmax and
-    products of activations with each other stay in single precision, and so do explanations.
+    Both factors are rounded to bfloat16, and their products are added in single precision. Linear layers outside
+    attention blocks, gradients, norms, softmax and products of activations with each other stay in single precision, and
+    so do explanations.
 
     Parameters
     ----------
