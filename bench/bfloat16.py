@@ -56,8 +56,7 @@ def main():
         "cells": [],
     }
     cells(options, run)
-    cpu = re.sub(r"[^a-z0-9]+", "-", run["machine"]["cpu"].lower()).strip("-")
-    records.save(options.out / f"bfloat16-{cpu}-{run['machine']['family']}-{run['machine']['model']}.json", run)
+    records.save(options.out / f"bfloat16-{machine.slug(run['machine'])}.json", run)
     for head, rows in (cell_table(run), golden_table(run), model_table(run)):
         print(tables.markdown(head, rows))
 

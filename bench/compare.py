@@ -53,7 +53,6 @@ import datetime
 import functools
 import json
 import os
-import re
 import statistics
 import sys
 import tempfile
@@ -232,9 +231,8 @@ def report(run, as_json):
 
 def file_name(run, cells):
     """`<date>-<cpu>.json`, with the names of the cells when they are not all."""
-    cpu = re.sub(r"[^a-z0-9]+", "-", run["machine"]["cpu"].lower()).strip("-")
     some = "" if set(cells) == set(CELLS) else "-" + "-".join(cells)
-    return f"{run['date']}-{cpu}-{run['machine']['family']}-{run['machine']['model']}{some}.json"
+    return f"{run['date']}-{machine.slug(run['machine'])}{some}.json"
 
 
 if __name__ == "__main__":

@@ -27,6 +27,12 @@ def description():
     }
 
 
+def slug(described):
+    """Processor, family and model of a description, as a part of a file's name."""
+    cpu = re.sub(r"[^a-z0-9]+", "-", described["cpu"].lower()).strip("-")
+    return f"{cpu}-{described['family']}-{described['model']}"
+
+
 def commit(folder):
     """The measured commit; with `+` if files differ from it."""
     git = lambda *words: subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True)

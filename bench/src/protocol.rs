@@ -41,7 +41,7 @@ pub(crate) struct Request {
     pub(crate) n: usize,
     /// How long iterations are repeated; at least one is timed.
     pub(crate) seconds: f64,
-    /// Whether the result in the precision of this process is compared with that in single precision instead.
+    /// If true, the result in the precision of this process is compared with that in single precision instead.
     #[serde(default)]
     pub(crate) error: bool,
     /// Threads of a `peak` cell.

@@ -11,7 +11,7 @@ mod tile;
 
 use pairs::Left;
 use pulp::{Simd, WithSimd};
-use tile::{Edge, Factors, Full, Masked, Place, Single, compute};
+use tile::{Edge, Factors, Full, Masked, MultiplyAdd, Place, Single, compute};
 
 use crate::{
     buffer::Workspace,
@@ -109,7 +109,10 @@ pub(crate) fn gemm<S: Simd, E: Epilogue<S>>(
     let c = (c.as_mut_ptr(), ldc);
     // Separate functions: the tile loops are compiled once per epilogue, not once per caller.
     match b.precision {
-        Precision::Float32 => simd.vectorize(Product { simd, size, factors: Single { k, a, b }, c, epilogue }),
+        Precision::Float32 => {
+            let factors = Factors { steps: k, a, b, step: Single };
+            simd.vectorize(Product { simd, size, factors, c, epilogue });
+        }
         // SAFETY: factors are in bfloat16 only on a processor that has its instructions, and AVX-512 in use. All
         // sizes were checked.
         Precision::Bfloat16 if const { S::F32_LANES == 16 } => unsafe {
@@ -126,16 +129,16 @@ struct Columns {
     back: usize,
 }
 
-struct Product<S, F, E> {
+struct Product<'a, S, M, E> {
     simd: S,
     size: Size,
-    factors: F,
+    factors: Factors<'a, M>,
     /// First element of the result, and the stride between rows.
     c: (*mut f32, usize),
     epilogue: E,
 }
 
-impl<S: Simd, F: Factors, E: Epilogue<S>> WithSimd for Product<S, F, E> {
+impl<S: Simd, M: MultiplyAdd, E: Epilogue<S>> WithSimd for Product<'_, S, M, E> {
     type Output = ();
 
     #[inline(always)]
@@ -144,7 +147,7 @@ impl<S: Simd, F: Factors, E: Epilogue<S>> WithSimd for Product<S, F, E> {
     }
 }
 
-impl<S: Simd, F: Factors, E: Epilogue<S>> Product<S, F, E> {
+impl<S: Simd, M: MultiplyAdd, E: Epilogue<S>> Product<'_, S, M, E> {
     #[inline(always)]
     fn compute(&self) {
         let (width, lanes) = (panel_width::<S>(), S::F32_LANES);
@@ -215,7 +218,7 @@ impl<S: Simd, F: Factors, E: Epilogue<S>> Product<S, F, E> {
         let place = Place { row, column: columns.first, back: columns.back };
         // SAFETY: `gemm` checked that the whole product lies inside the slices; this tile's rows
         // and columns are inside the product, and `edge` masks lanes beyond the last column.
-        unsafe { compute::<S, R, VECTORS, F, E, G>(self.simd, &self.factors, self.c, place, &self.epilogue, edge) };
+        unsafe { compute::<S, R, VECTORS, M, E, G>(self.simd, &self.factors, self.c, place, &self.epilogue, edge) };
     }
 }
 

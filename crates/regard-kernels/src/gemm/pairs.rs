@@ -3,8 +3,8 @@
 
 use pulp::Simd;
 
-use super::tile::{Edge, Factors, Place};
-use super::{Lhs, Rhs, Size};
+use super::tile::MultiplyAdd;
+use super::{Lhs, Size};
 use crate::{buffer::Workspace, precision::Precision};
 
 /// Floats of a register.
@@ -55,45 +55,15 @@ impl Left {
     }
 }
 
-/// Factors in bfloat16.
+/// Numbers in pairs: a step of a sum takes two of its terms.
 #[derive(Clone, Copy)]
-struct Pairs<'a> {
-    /// Number of pairs in each sum.
-    count: usize,
-    left: &'a Left,
-    b: Rhs<'a>,
-}
+struct Pairs;
 
-impl Factors for Pairs<'_> {
+impl MultiplyAdd for Pairs {
     #[inline(always)]
-    unsafe fn sums<S: Simd, const R: usize, const V: usize, G: Edge<S>>(
-        &self,
-        simd: S,
-        place: Place,
-        edge: G,
-    ) -> [[S::f32s; V]; R] {
-        let (starts, mut b) = (place.starts::<S, V>(), self.b.starting_at::<S>(place.column));
-        let mut left = self.left.pairs.get(place.row * self.left.row..).unwrap_or_default().as_ptr();
-        let mut sums = [[simd.splat_f32s(0.0); V]; R];
-        for _ in 0..self.count {
-            // SAFETY: pair `p < count` of each row, inside because the factors cover the tile; the pointers step past
-            // the end only after the last use. Such factors are made only where the processor has the instruction.
-            unsafe {
-                let mut right = [simd.splat_f32s(0.0); V];
-                for (start, right) in starts.iter().zip(&mut right) {
-                    *right = edge.load(simd, b.add(*start));
-                }
-                for (r, sums) in sums.iter_mut().enumerate() {
-                    let left = simd.splat_f32s(*left.add(r * self.left.row));
-                    for (sum, right) in sums.iter_mut().zip(right) {
-                        *sum = processor::multiply_add(left, right, *sum);
-                    }
-                }
-            }
-            left = left.wrapping_add(self.left.col);
-            b = b.wrapping_add(self.b.row);
-        }
-        sums
+    unsafe fn multiply_add<S: Simd>(self, _: S, left: S::f32s, right: S::f32s, sum: S::f32s) -> S::f32s {
+        // SAFETY: the processor has the instruction, and with it registers of AVX-512.
+        unsafe { processor::multiply_add(left, right, sum) }
     }
 }
 
@@ -107,7 +77,7 @@ mod processor {
     use pulp::Simd;
 
     use super::{LANES, Left, Pairs};
-    use crate::gemm::{Epilogue, Lhs, Product, Rhs, Size};
+    use crate::gemm::{Epilogue, Factors, Lhs, Product, Rhs, Size};
 
     /// The product of `a` and panels of pairs, on a processor with AVX-512 BF16.
     ///
@@ -124,7 +94,8 @@ mod processor {
         epilogue: E,
     ) {
         let left = Left::of(size, a);
-        let factors = Pairs { count: size.k.div_ceil(2), left: &left, b };
+        let a = Lhs { data: &left.pairs, row: left.row, col: left.col };
+        let factors = Factors { steps: size.k.div_ceil(2), a, b, step: Pairs };
         Product { simd, size, factors, c, epilogue }.compute();
     }
 

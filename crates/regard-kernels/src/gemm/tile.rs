@@ -66,35 +66,47 @@ pub(crate) struct Place {
 impl Place {
     /// The first columns of `V` registers, counted from that of the tile.
     #[inline(always)]
-    pub(crate) fn starts<S: Simd, const V: usize>(self) -> [usize; V] {
+    fn starts<S: Simd, const V: usize>(self) -> [usize; V] {
         std::array::from_fn(|v| v * S::F32_LANES - if v + 1 == V { self.back } else { 0 })
     }
 }
 
-/// Both factors of a product, as a register tile reads them.
-pub(crate) trait Factors: Copy {
-    /// Sums over all terms, of `R` rows and `V` registers of columns.
+/// The step of a sum: what a register of the left factor, a register of the right one and a sum give.
+pub(crate) trait MultiplyAdd: Copy {
+    /// `sum + left · right` in every lane.
     ///
     /// # Safety
-    /// The factors must cover the tile as far as `edge` lets lanes through.
-    unsafe fn sums<S: Simd, const R: usize, const V: usize, G: Edge<S>>(
-        &self,
-        simd: S,
-        place: Place,
-        edge: G,
-    ) -> [[S::f32s; V]; R];
+    /// The processor must have the instruction.
+    unsafe fn multiply_add<S: Simd>(self, simd: S, left: S::f32s, right: S::f32s, sum: S::f32s) -> S::f32s;
 }
 
-/// Factors in single precision.
+/// Numbers in single precision.
 #[derive(Clone, Copy)]
-pub(crate) struct Single<'a> {
-    /// Number of terms in each sum.
-    pub(crate) k: usize,
+pub(crate) struct Single;
+
+impl MultiplyAdd for Single {
+    #[inline(always)]
+    unsafe fn multiply_add<S: Simd>(self, simd: S, left: S::f32s, right: S::f32s, sum: S::f32s) -> S::f32s {
+        simd.mul_add_f32s(left, right, sum)
+    }
+}
+
+/// Both factors of a product, as a register tile reads them.
+#[derive(Clone, Copy)]
+pub(crate) struct Factors<'a, M> {
+    /// Number of steps of each sum.
+    pub(crate) steps: usize,
     pub(crate) a: Lhs<'a>,
     pub(crate) b: Rhs<'a>,
+    pub(crate) step: M,
 }
 
-impl Factors for Single<'_> {
+impl<M: MultiplyAdd> Factors<'_, M> {
+    /// Sums over all steps, of `R` rows and `V` registers of columns.
+    ///
+    /// # Safety
+    /// The factors must cover the tile as far as `edge` lets lanes through, and the processor must have the instruction
+    /// of a step.
     #[inline(always)]
     unsafe fn sums<S: Simd, const R: usize, const V: usize, G: Edge<S>>(
         &self,
@@ -103,11 +115,11 @@ impl Factors for Single<'_> {
         edge: G,
     ) -> [[S::f32s; V]; R] {
         let (starts, mut b) = (place.starts::<S, V>(), self.b.starting_at::<S>(place.column));
-        // With `k = 0` both factors may be empty; nothing is read from them.
+        // Without steps both factors may be empty; nothing is read from them.
         let mut a = self.a.data.get(place.row * self.a.row..).unwrap_or_default().as_ptr();
         let mut sums = [[simd.splat_f32s(0.0); V]; R];
-        for _ in 0..self.k {
-            // SAFETY: row `p < k` of `b` and column `p` of `a`, inside because the factors cover the tile; the
+        for _ in 0..self.steps {
+            // SAFETY: row `p < steps` of `b` and column `p` of `a`, inside because the factors cover the tile; the
             // pointers step past the end only after the last use.
             unsafe {
                 let mut right = [simd.splat_f32s(0.0); V];
@@ -117,7 +129,7 @@ impl Factors for Single<'_> {
                 for (r, sums) in sums.iter_mut().enumerate() {
                     let left = simd.splat_f32s(*a.add(r * self.a.row));
                     for (sum, right) in sums.iter_mut().zip(right) {
-                        *sum = simd.mul_add_f32s(left, right, *sum);
+                        *sum = self.step.multiply_add(simd, left, right, *sum);
                     }
                 }
             }
@@ -132,11 +144,12 @@ impl Factors for Single<'_> {
 /// the epilogue.
 ///
 /// # Safety
-/// The factors and the result must cover the tile; the epilogue must have been checked for it.
+/// The factors and the result must cover the tile; the epilogue must have been checked for it; the processor must have
+/// the instruction of a step.
 #[inline(always)]
-pub(crate) unsafe fn compute<S: Simd, const R: usize, const V: usize, F: Factors, E: Epilogue<S>, G: Edge<S>>(
+pub(crate) unsafe fn compute<S: Simd, const R: usize, const V: usize, M: MultiplyAdd, E: Epilogue<S>, G: Edge<S>>(
     simd: S,
-    factors: &F,
+    factors: &Factors<'_, M>,
     (c, ldc): (*mut f32, usize),
     place: Place,
     epilogue: &E,
