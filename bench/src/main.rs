@@ -30,14 +30,10 @@ mod vehicles;
 use std::io::{self, BufRead, Write};
 use std::path::Path;
 
-use burn::tensor::Device;
-use model::Model;
+use model::{Model, SEED};
 use protocol::{Answer, Hello, Request};
 use regard::nn::precision::{Precision, set_precision};
 use regard::nn::with_seed;
-
-/// Seed of the weights.
-const SEED: u64 = 1;
 
 fn main() -> io::Result<()> {
     allocator::configure();
@@ -62,7 +58,7 @@ fn main() -> io::Result<()> {
 
 /// Answers requests until the input ends. Weights are those of a seed, so that errors are the same in every run.
 fn serve(threads: usize, output: &mut impl Write) -> io::Result<()> {
-    let device = Device::flex();
+    let device = timing::device();
     let model = with_seed(&device, SEED, Model::new).map_err(io::Error::other)?;
     write_line(output, &Hello::new(threads, model::BATCH))?;
     for line in io::stdin().lock().lines() {

@@ -15,7 +15,7 @@ use crate::timing::{device, forward, timings};
 pub(crate) const BATCH: usize = 512;
 /// Solutions of the one instance of the `sampling` cell, as in `torch_trajectories.py`.
 const SAMPLES: usize = 1280;
-/// Seed of the points.
+/// Seed of points and weights.
 pub(crate) const SEED: u64 = 1;
 
 /// The model that all cells share.
