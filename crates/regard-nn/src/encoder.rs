@@ -4,7 +4,7 @@
 
 use burn::{
     config::Config,
-    module::Module,
+    module::{Module, Param},
     tensor::{Device, Tensor},
 };
 
@@ -13,7 +13,7 @@ use crate::{
     NormalizationConfig, ProjectionInit,
     graph::DropoutFn,
     ops::{Activation, NormKind, attention_sublayer},
-    trace,
+    trace::{self, Operation},
 };
 
 /// Sizes of an [`Encoder`].
@@ -46,8 +46,19 @@ impl EncoderConfig {
 impl Encoder {
     /// Embeddings of `x [batch, nodes, width]`, in the same shape.
     pub fn forward(&self, x: Tensor<3>) -> Tensor<3> {
+        self.forward_with_pairs(x, None)
+    }
+
+    /// As [`Self::forward`], where the attention of the layers also sees the `pairs [batch, pair_features, nodes, nodes]` of
+    /// a query and a key; see [`EncoderLayer::pair_bias`].
+    ///
+    /// # Panics
+    /// If layers have no weights for the numbers of pairs.
+    pub fn forward_with_pairs(&self, x: Tensor<3>, pairs: Option<Tensor<4>>) -> Tensor<3> {
         let layers = self.layers.iter().enumerate();
-        layers.fold(x, |x, (at, layer)| trace::scope(|| format!("encoder.{at}"), || layer.forward(x)))
+        layers.fold(x, |x, (at, layer)| {
+            trace::scope(|| format!("encoder.{at}"), || layer.forward_with_pairs(x, pairs.clone()))
+        })
     }
 }
 
@@ -72,6 +83,9 @@ pub struct EncoderLayerConfig {
     /// Initialisation of the projections. Default: as in the code of Kool et al.
     #[config(default = "ProjectionInit::PerHead")]
     pub init: ProjectionInit,
+    /// Numbers that describe a pair of nodes, which the scores of the attention have a bias from. Default: 0, no bias.
+    #[config(default = 0)]
+    pub pair_features: usize,
 }
 
 /// Self-attention and a feed-forward network, each followed by a residual sum and a norm.
@@ -85,6 +99,9 @@ pub struct EncoderLayer {
     pub feed_forward: FeedForward,
     /// Norm after the feed-forward network.
     pub feed_forward_norm: Normalization,
+    /// Weights of the numbers of a pair of nodes in the score of each head, `[heads, pair_features]`: the bias of query `i`
+    /// and key `j` in head `h` is `Σ_k weight[h, k] · pairs[k, i, j]`. They begin as zeros.
+    pub pair_bias: Option<Param<Tensor<2>>>,
 }
 
 impl EncoderLayerConfig {
@@ -101,6 +118,8 @@ impl EncoderLayerConfig {
             attention_norm: norm.init(device),
             feed_forward: feed_forward.init(device),
             feed_forward_norm: norm.init(device),
+            pair_bias: (self.pair_features > 0)
+                .then(|| Param::from_tensor(Tensor::zeros([self.heads, self.pair_features], device))),
         }
     }
 }
@@ -108,20 +127,48 @@ impl EncoderLayerConfig {
 impl EncoderLayer {
     /// Embeddings of `x [batch, nodes, width]` after this layer, in the same shape.
     pub fn forward(&self, x: Tensor<3>) -> Tensor<3> {
+        self.forward_with_pairs(x, None)
+    }
+
+    /// As [`Self::forward`], with a bias of the scores from `pairs [batch, pair_features, nodes, nodes]`; see
+    /// [`Self::pair_bias`].
+    ///
+    /// # Panics
+    /// If the layer has no weights for them.
+    pub fn forward_with_pairs(&self, x: Tensor<3>, pairs: Option<Tensor<4>>) -> Tensor<3> {
         let device = x.device();
-        let x = match self.attention.weights() {
-            Some(weights) => {
+        let input = AttentionInput::self_attention(x.clone());
+        let attended = match pairs {
+            Some(pairs) => Some(self.attention.forward(input.with_bias(self.score_bias(pairs)))),
+            None => self.attention.weights().is_none().then(|| self.attention.forward(input)),
+        };
+        let x = match (attended, self.attention.weights()) {
+            (None, Some(weights)) => {
                 let args = self.attention_norm.args(&device);
                 self.attention_norm.update_running(attention_sublayer(x, weights, self.attention.heads, args))
             }
-            None => {
-                let y = self.attention.forward(AttentionInput::self_attention(x.clone()));
-                self.attention_norm.residual(x, y)
-            }
+            (Some(y), _) => self.attention_norm.residual(x, y),
+            (None, None) => unreachable!("without such weights, it has been attended to"),
         };
         let args = self.feed_forward_norm.args(&device);
         let normed = trace::scope(|| "feed_forward".into(), || self.feed_forward.residual(x, args));
         self.feed_forward_norm.update_running(normed)
+    }
+
+    /// Bias of the scores `[batch, heads, nodes, nodes]` from `pairs [batch, pair_features, nodes, nodes]`.
+    fn score_bias(&self, pairs: Tensor<4>) -> Tensor<4> {
+        let Some(weights) = self.pair_bias.as_ref().map(Param::val) else {
+            panic!("encoder: numbers of pairs, but no weights for them")
+        };
+        let ([batch, features, queries, keys], heads) = (pairs.dims(), weights.dims()[0]);
+        let rows = pairs.clone().reshape([batch, features, queries * keys]);
+        let bias = weights.clone().unsqueeze::<3>().expand([batch, heads, features]).matmul(rows);
+        let bias = bias.reshape([batch, heads, queries, keys]);
+        trace::step("score_bias", Operation::PairSum)
+            .from(&pairs)
+            .parameter("weight", || weights)
+            .values(["batch", "head", "query", "key"], &bias);
+        bias
     }
 
     /// As [`Self::forward`], with `drop` applied to the results of the attention and of the feed-forward

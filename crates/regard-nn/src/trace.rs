@@ -178,6 +178,8 @@ pub enum Operation {
     },
     /// Sum over the edges into a node; the last step it is from holds source and target.
     EdgeTotal,
+    /// Sums of `x [feature, row, column]` over the features, with the weights `w [head, feature]`: `[head, row, column]`.
+    PairSum,
     /// The operation that the formula states.
     Formula(Cow<'static, str>),
 }
@@ -227,6 +229,7 @@ impl Operation {
                 format!("Σ x y[source] over the edges into a node, in each of {heads} heads")
             }
             Self::EdgeTotal => "Σ x over the edges into a node".into(),
+            Self::PairSum => "Σ w x over the features of a pair".into(),
             Self::Formula(text) => text.clone().into_owned(),
         }
     }

@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use crate::formats::sets;
 use crate::instance::{Instance, SolverInstance};
 use crate::paper::PaperSet;
-use crate::problem::Problem;
+use crate::problem::{Locations, Problem, distance};
 use crate::random::Draws;
 use crate::registry::{ProblemVisitor, with_problem};
-use crate::{Error, Metric, Result, Sites};
+use crate::{DistanceMatrix, Error, Metric, Result, Sites};
 
 /// Settings of the generator of random instances.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -103,11 +103,27 @@ pub enum Points {
         /// Side of the square the centres lie in, in standard deviations.
         scale: u32,
     },
+    /// Uniform, each at a random height; a way is as long as the straight line, and longer by what it climbs, at most by the
+    /// side of the square.
+    Hills,
+    /// Nodes without coordinates: a random matrix of distances that differ by direction, uniform in [0, 1) and then the
+    /// lengths of the shortest ways (as Y.-D. Kwon et al., "Matrix encoding networks for neural combinatorial optimization",
+    /// 2021, and RL4CO).
+    Asymmetric,
 }
 
+/// Most nodes of a random instance with a matrix of distances.
+pub const MOST_WITH_MATRIX: usize = 1000;
+
 impl Points {
+    /// If true, the distances are not straight, so that an instance has a matrix.
+    #[must_use]
+    pub fn has_matrix(self) -> bool {
+        matches!(self, Self::Hills | Self::Asymmetric)
+    }
+
     /// The distribution of that name: "uniform", "cluster" (3 centres), "gaussian-mixture" (3
-    /// centres, scale 10).
+    /// centres, scale 10), "hills", "asymmetric".
     ///
     /// # Errors
     /// [`Error::Invalid`] listing the names.
@@ -116,19 +132,31 @@ impl Points {
             "uniform" => Ok(Self::Uniform),
             "cluster" => Ok(Self::Cluster { centres: 3 }),
             "gaussian-mixture" => Ok(Self::GaussianMixture { centres: 3, scale: 10 }),
+            "hills" => Ok(Self::Hills),
+            "asymmetric" => Ok(Self::Asymmetric),
             _ => {
-                let reason = "no such distribution; expected `uniform`, `cluster` or `gaussian-mixture`";
+                let reason =
+                    "no such distribution; expected `uniform`, `cluster`, `gaussian-mixture`, `hills` or `asymmetric`";
                 Err(Error::invalid(format!("points `{name}`"), reason))
             }
         }
     }
 
-    /// The next `n` points.
-    pub(crate) fn draw(self, draws: &mut Draws, n: usize) -> Vec<[f32; 2]> {
+    /// The next `n` nodes, the first of them in the place of a depot if the flag is set.
+    fn draw(self, draws: &mut Draws, n: usize, depot: bool) -> Locations {
+        let nodes = n - usize::from(depot);
+        let mut points: Vec<[f32; 2]> = (0..usize::from(depot)).map(|_| draws.point()).collect();
         match self {
-            Self::Uniform => (0..n).map(|_| draws.point()).collect(),
-            Self::Cluster { centres } => clusters(draws, centres.max(1) as usize, n),
-            Self::GaussianMixture { centres, scale } => mixture(draws, centres.max(1), scale.into(), n),
+            Self::Uniform | Self::Hills => points.extend((0..nodes).map(|_| draws.point())),
+            Self::Cluster { centres } => points.extend(clusters(draws, centres.max(1) as usize, nodes)),
+            Self::GaussianMixture { centres, scale } => {
+                points.extend(mixture(draws, centres.max(1), scale.into(), nodes))
+            }
+            Self::Asymmetric => return of_matrix(asymmetric(draws, n)),
+        }
+        match self {
+            Self::Hills => uphill(draws, points),
+            _ => points.into(),
         }
     }
 }
@@ -146,8 +174,53 @@ impl Points {
 /// ```
 #[must_use]
 pub fn points(points: Points, seed: u64, instances: usize, n: usize) -> Vec<Vec<[f32; 2]>> {
+    locations(points, seed, instances, n).iter().map(|nodes| nodes.to_vec()).collect()
+}
+
+/// As [`points`], with the distances between the nodes: `[instances, n]`.
+#[must_use]
+pub fn locations(points: Points, seed: u64, instances: usize, n: usize) -> Vec<Locations> {
     let mut draws = Draws::new(seed);
-    (0..instances).map(|_| points.draw(&mut draws, n)).collect()
+    (0..instances).map(|_| points.draw(&mut draws, n, false)).collect()
+}
+
+/// Nodes at `points` with random heights.
+fn uphill(draws: &mut Draws, points: Vec<[f32; 2]>) -> Locations {
+    let heights: Vec<f64> = points.iter().map(|_| draws.unit()).collect();
+    let way = |i: usize, j: usize| distance(points[i], points[j]) + (heights[j] - heights[i]).max(0.0);
+    let matrix = matrix_of(points.len(), way);
+    with_matrix(points, matrix)
+}
+
+/// Shortest ways between `n` nodes whose direct ones are uniform in [0, 1).
+fn asymmetric(draws: &mut Draws, n: usize) -> DistanceMatrix {
+    let mut rows: Vec<f64> = (0..n * n).map(|at| if at % (n + 1) == 0 { 0.0 } else { draws.unit() }).collect();
+    // Floyd and Warshall: ways through more and more of the nodes.
+    for through in 0..n {
+        for from in 0..n {
+            let first = rows[from * n + through];
+            for to in 0..n {
+                rows[from * n + to] = rows[from * n + to].min(first + rows[through * n + to]);
+            }
+        }
+    }
+    matrix_of(n, |i, j| rows[i * n + j])
+}
+
+/// Nodes of which only distances are known, at places made from them.
+fn of_matrix(matrix: DistanceMatrix) -> Locations {
+    let sites = Sites::new("matrix", Metric::Explicit(matrix.clone()), vec![]);
+    let points = sites.map(|sites| sites.unit_square()).unwrap_or_default();
+    with_matrix(points, matrix)
+}
+
+fn matrix_of(n: usize, distance: impl Fn(usize, usize) -> f64) -> DistanceMatrix {
+    let rows = (0..n).flat_map(|i| (0..n).map(move |j| (i, j))).map(|(i, j)| distance(i, j)).collect();
+    DistanceMatrix::from_rows(n, rows).unwrap_or_else(|_| unreachable!("random distances are finite"))
+}
+
+fn with_matrix(points: Vec<[f32; 2]>, matrix: DistanceMatrix) -> Locations {
+    Locations::with_matrix(points, matrix).unwrap_or_else(|_| unreachable!("one place for each node"))
 }
 
 /// All centres first, then the points of each in turn; the first ones have one more where the
@@ -234,10 +307,8 @@ impl Prizes {
 }
 
 /// A uniform depot, then `n` customers.
-pub(crate) fn with_depot(draws: &mut Draws, points: Points, n: usize) -> Vec<[f32; 2]> {
-    let mut all = vec![draws.point()];
-    all.extend(points.draw(draws, n));
-    all
+pub(crate) fn with_depot(draws: &mut Draws, points: Points, n: usize) -> Locations {
+    points.draw(draws, n + 1, true)
 }
 
 /// Values of customers as an instance holds them: single precision, the depot's 0 in front.
@@ -281,8 +352,14 @@ impl GeneratedSet {
     /// `count` random instances of the problem of that name with `n` nodes, a depot not counted.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when there is no such problem.
+    /// [`Error::Invalid`] when there is no such problem, and for more nodes than [`MOST_WITH_MATRIX`] where each instance
+    /// has a matrix.
     pub fn random(problem: &str, config: &GeneratorConfig, seed: u64, count: usize, n: usize) -> Result<Self> {
+        if config.points.has_matrix() && n > MOST_WITH_MATRIX {
+            let reason =
+                format!("is {n}; expected at most {MOST_WITH_MATRIX} where each instance has a matrix of distances");
+            return Err(Error::invalid("number of nodes", reason));
+        }
         struct Random<'a>(&'a GeneratorConfig, u64, usize, usize);
         impl ProblemVisitor for Random<'_> {
             type Output = GeneratedSet;
@@ -315,10 +392,17 @@ impl GeneratedSet {
         let (instances, nodes) = (all.len(), all.first().map_or(0, Problem::nodes));
         let all = Arc::new(all);
         let set = Arc::clone(&all);
-        let render = move |ending: &str| sets::render(&set, ending);
+        let render = move |ending: &str| {
+            if set.iter().any(|one| one.matrix().is_some()) {
+                let reason =
+                    "holds coordinates, but these instances have a matrix of distances; write a folder of files";
+                return Err(Error::invalid(format!("a .{ending} file"), reason));
+            }
+            sets::render(&set, ending)
+        };
         let build = move |at: usize, name: &str, enlarged: bool| {
             let scale = if enlarged { ENLARGED } else { 1.0 };
-            let sites = file_sites(name, all[at].points(), enlarged)?;
+            let sites = file_sites(name, &all[at], enlarged)?;
             I::from_unit_square(&all[at], sites, scale).map(Instance::from)
         };
         Self { instances, nodes, build: Box::new(build), render: Box::new(render) }
@@ -362,14 +446,20 @@ impl GeneratedSet {
     }
 }
 
-fn file_sites(name: &str, points: &[[f32; 2]], enlarged: bool) -> Result<Sites> {
-    if !enlarged {
-        let decimal = |value: f32| decimal(f64::from(value));
-        return Sites::euclidean(name, points.iter().map(|point| point.map(decimal)).collect());
+fn file_sites<P: Problem>(name: &str, problem: &P, enlarged: bool) -> Result<Sites> {
+    let whole = |value: f64| (value * ENLARGED).round();
+    let coordinate = |value: f32| if enlarged { whole(f64::from(value)) } else { decimal(f64::from(value)) };
+    let points: Vec<[f64; 2]> = problem.points().iter().map(|point| point.map(coordinate)).collect();
+    if let Some(matrix) = problem.matrix() {
+        let number = |i, j| if enlarged { whole(matrix.get(i, j)) } else { matrix.get(i, j) };
+        let sites =
+            Sites::new(name, Metric::Explicit(matrix_of(matrix.len(), number)), vec![])?.with_display(points)?;
+        return Ok(if enlarged { sites.with_comment(format!("random, distances times {ENLARGED}")) } else { sites });
     }
-    let whole = |value: f32| (f64::from(value) * ENLARGED).round();
-    let points = points.iter().map(|&[x, y]| [whole(x), whole(y), 0.0]).collect();
-    let sites = Sites::new(name, Metric::Euc2d, points)?;
+    if !enlarged {
+        return Sites::euclidean(name, points);
+    }
+    let sites = Sites::new(name, Metric::Euc2d, points.into_iter().map(|[x, y]| [x, y, 0.0]).collect())?;
     Ok(sites.with_comment(format!("random in the unit square, coordinates times {ENLARGED}")))
 }
 
@@ -435,13 +525,53 @@ mod tests {
         });
         let mean = Summary::of(&deviations.collect::<Vec<_>>()).mean;
         assert!((mean - 0.068).abs() < 0.004, "{mean}");
-        assert_eq!(Points::Cluster { centres: 0 }.draw(&mut Draws::new(1), 3).len(), 3);
+        assert_eq!(Points::Cluster { centres: 0 }.draw(&mut Draws::new(1), 3, false).len(), 3);
     }
 
     #[test]
     fn the_numbers_of_every_distribution_never_change() {
         let first = ALL.map(|distribution| points(distribution, 1234, 1, 4)[0][0]);
         assert_eq!(first, [[0.341_675_22, 0.312_307_95], [0.484_412_4, 0.388_546_9], [0.613_484, 1.0]]);
+    }
+
+    #[test]
+    fn ways_over_hills_and_of_matrices_are_shortest_ones_and_differ_by_direction() {
+        for distribution in [Points::Hills, Points::Asymmetric] {
+            let set = locations(distribution, 5, 3, 20);
+            assert_eq!(set[..2], locations(distribution, 5, 2, 20));
+            for nodes in &set {
+                assert!(!nodes.is_symmetric() && nodes.iter().flatten().all(|v| (0.0..=1.0).contains(v)));
+                let far = |a: usize, b: usize| nodes.distance(a, b);
+                for (a, b) in (0..20).flat_map(|a| (0..20).map(move |b| (a, b))).filter(|(a, b)| a != b) {
+                    assert!((0..20).all(|through| far(a, b) <= far(a, through) + far(through, b) + 1e-12));
+                    assert!(far(a, b) > 0.0 && far(a, b) <= if distribution == Points::Hills { 2.5 } else { 1.0 });
+                    let straight = distance(nodes[a], nodes[b]);
+                    assert!(distribution != Points::Hills || far(a, b).min(far(b, a)) == straight);
+                }
+            }
+        }
+        let single = Points::Asymmetric.draw(&mut Draws::new(1), 1, true);
+        assert_eq!((single.len(), single.distance(0, 0)), (1, 0.0));
+    }
+
+    #[test]
+    fn files_of_a_matrix_have_its_costs() {
+        let config = GeneratorConfig { points: Points::Hills, ..GeneratorConfig::default() };
+        for problem in ["tsp", "cvrp"] {
+            let set = GeneratedSet::random(problem, &config, 9, 2, 12).unwrap();
+            let instance = set.instance(1, "hills", false).unwrap();
+            assert!(!instance.sites().is_symmetric());
+            let drawn = locations(Points::Hills, 9, 2, 12).remove(1);
+            if problem == "tsp" {
+                assert_eq!(instance.sites().distance(3, 4), drawn.distance(3, 4));
+            }
+            let enlarged = set.instance(1, "hills", true).unwrap();
+            let (whole, exact) = (enlarged.sites().distance(3, 4), instance.sites().distance(3, 4));
+            assert_eq!(whole, (exact * ENLARGED).round());
+            assert!(set.render("npz").unwrap_err().to_string().contains("matrix of distances"));
+        }
+        let error = GeneratedSet::random("tsp", &config, 9, 1, MOST_WITH_MATRIX + 1).err().unwrap().to_string();
+        assert!(error.contains("at most 1000"), "{error}");
     }
 
     #[test]

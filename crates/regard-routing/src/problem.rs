@@ -10,7 +10,7 @@ use crate::formats::sets::{RawSet, SetField};
 use crate::generate::GeneratorConfig;
 use crate::local_search::LocalSearchOptions;
 use crate::paper::{PaperSet, PaperSetName};
-use crate::{Error, Result, Sites};
+use crate::{DistanceMatrix, Error, Metric, Result, Sites};
 use regard_data::Fault;
 
 /// One instance of a routing problem in the unit square, as a policy sees it (RL4CO calls this the environment).
@@ -51,6 +51,10 @@ pub trait Problem: Clone + Send + Sync + Sized + 'static {
 
     /// Places of the nodes in the unit square, `[nodes, 2]`, a depot first.
     fn points(&self) -> &[[f32; 2]];
+    /// Distances between the nodes where they are not the straight ones between [`Self::points`], in the same unit.
+    fn matrix(&self) -> Option<&DistanceMatrix> {
+        None
+    }
     /// Number of nodes, the depot among them.
     fn nodes(&self) -> usize {
         self.points().len()
@@ -201,27 +205,22 @@ impl Precision {
         }
     }
 
-    pub(crate) fn distance(self, a: [f32; 2], b: [f32; 2]) -> f64 {
-        match self {
-            Self::Double => distance(a, b),
-            Self::Single => {
+    pub(crate) fn distance(self, locations: &Locations, from: usize, to: usize) -> f64 {
+        match (self, locations.matrix()) {
+            (Self::Single, None) => {
+                let (a, b) = (locations[from], locations[to]);
                 let (dx, dy) = (a[0] - b[0], a[1] - b[1]);
                 f64::from((dx * dx + dy * dy).sqrt())
             }
+            _ => self.round(locations.distance(from, to)),
         }
     }
 }
 
 /// Straight distance.
-pub(crate) fn distance(a: [f32; 2], b: [f32; 2]) -> f64 {
+pub fn distance(a: [f32; 2], b: [f32; 2]) -> f64 {
     let ([ax, ay], [bx, by]) = (a.map(f64::from), b.map(f64::from));
     (ax - bx).hypot(ay - by)
-}
-
-/// Length of the route from the depot through `walk`, in which the depot may stand, and back to it.
-pub(crate) fn round_trip(points: &[[f32; 2]], walk: &[usize]) -> f64 {
-    let ends = std::iter::once(0).chain(walk.iter().copied());
-    ends.zip(walk.iter().copied().chain([0])).map(|(a, b)| distance(points[a], points[b])).sum()
 }
 
 /// A walk without the depot at its end.
@@ -239,14 +238,94 @@ pub(crate) fn visited(walk: &[u32]) -> Vec<usize> {
     walk.iter().map(|&node| node as usize).collect()
 }
 
-/// Points under a symmetry of the square.
-pub(crate) fn points_in_view(points: &[[f32; 2]], view: usize) -> Vec<[f32; 2]> {
-    points.iter().map(|&point| symmetry(view, point)).collect()
+/// Places of nodes in the unit square `[nodes, 2]`, and the distances between them: the straight ones, or those of a matrix.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Locations {
+    points: Vec<[f32; 2]>,
+    matrix: Option<DistanceMatrix>,
 }
 
-/// Points as nodes with straight distances, for checkers and local search.
-pub(crate) fn sites(name: &str, points: &[[f32; 2]]) -> Result<Sites> {
-    Sites::euclidean(name, points.iter().map(|point| point.map(f64::from)).collect())
+impl From<Vec<[f32; 2]>> for Locations {
+    fn from(points: Vec<[f32; 2]>) -> Self {
+        Self { points, matrix: None }
+    }
+}
+
+impl std::ops::Deref for Locations {
+    type Target = [[f32; 2]];
+
+    fn deref(&self) -> &[[f32; 2]] {
+        &self.points
+    }
+}
+
+impl Locations {
+    /// Nodes at `points [nodes, 2]` with the distances of a matrix.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when the matrix has another number of nodes.
+    pub fn with_matrix(points: Vec<[f32; 2]>, matrix: DistanceMatrix) -> Result<Self> {
+        if points.len() != matrix.len() {
+            let reason = format!("has {} nodes, but there are {} places", matrix.len(), points.len());
+            return Err(Error::invalid("distance matrix", reason));
+        }
+        Ok(Self { points, matrix: Some(matrix) })
+    }
+
+    /// The nodes of a file in the unit square; a table's distances are scaled as their places are.
+    pub fn of(sites: &Sites) -> Self {
+        let matrix = match sites.metric() {
+            // Distances whose scaled values are not finite count as straight ones.
+            Metric::Explicit(matrix) => matrix.scaled(1.0 / sites.positive_side()).ok(),
+            _ => None,
+        };
+        Self { points: sites.unit_square(), matrix }
+    }
+
+    /// The distances where they are not straight.
+    pub fn matrix(&self) -> Option<&DistanceMatrix> {
+        self.matrix.as_ref()
+    }
+
+    /// If true, all distances are the same in both directions.
+    pub fn is_symmetric(&self) -> bool {
+        self.matrix.as_ref().is_none_or(DistanceMatrix::is_symmetric)
+    }
+
+    /// Distance from one node to another.
+    pub fn distance(&self, from: usize, to: usize) -> f64 {
+        match &self.matrix {
+            Some(matrix) => matrix.get(from, to),
+            None => distance(self.points[from], self.points[to]),
+        }
+    }
+
+    /// Length of the route from the depot through `walk`, in which the depot may stand, and back to it.
+    pub(crate) fn round_trip(&self, walk: &[usize]) -> f64 {
+        let ends = std::iter::once(0).chain(walk.iter().copied());
+        ends.zip(walk.iter().copied().chain([0])).map(|(a, b)| self.distance(a, b)).sum()
+    }
+
+    /// The places under a symmetry of the square; distances stay.
+    pub(crate) fn view(&self, view: usize) -> Self {
+        let points = self.points.iter().map(|&point| symmetry(view, point)).collect();
+        Self { points, matrix: self.matrix.clone() }
+    }
+
+    /// Some of the nodes, in this order.
+    pub(crate) fn chosen(&self, nodes: &[usize]) -> Self {
+        let matrix = self.matrix.as_ref().and_then(|matrix| matrix.select(nodes).ok());
+        Self { points: chosen(&self.points, nodes), matrix }
+    }
+
+    /// The nodes with their distances, for checkers and local search.
+    pub(crate) fn sites(&self, name: &str) -> Result<Sites> {
+        let places = || self.points.iter().map(|point| point.map(f64::from)).collect();
+        match &self.matrix {
+            Some(matrix) => Sites::new(name, Metric::Explicit(matrix.clone()), vec![])?.with_display(places()),
+            None => Sites::euclidean(name, places()),
+        }
+    }
 }
 
 impl PaperSet {
@@ -268,7 +347,30 @@ pub fn symmetry(view: usize, point: [f32; 2]) -> [f32; 2] {
 
 #[cfg(test)]
 mod tests {
-    use super::symmetry;
+    use super::{Locations, symmetry};
+    use crate::{DistanceMatrix, Metric, Sites};
+
+    #[test]
+    fn a_matrix_goes_with_its_nodes() {
+        let rows = vec![0.0, 1.0, 2.0, 3.0, 0.0, 4.0, 5.0, 6.0, 0.0];
+        let matrix = DistanceMatrix::from_rows(3, rows).unwrap();
+        let points = vec![[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]];
+        let nodes = Locations::with_matrix(points.clone(), matrix.clone()).unwrap();
+        assert_eq!((nodes.distance(2, 1), nodes.round_trip(&[1, 2])), (6.0, 1.0 + 4.0 + 5.0));
+        let view = nodes.view(3);
+        assert_eq!((view.distance(2, 1), view[1]), (6.0, symmetry(3, [1.0, 0.0])));
+        let turned = nodes.chosen(&[2, 1]);
+        assert_eq!((turned.distance(0, 1), turned.distance(1, 0), turned[0]), (6.0, 4.0, [0.0, 1.0]));
+        let sites = nodes.sites("matrix").unwrap();
+        assert_eq!((sites.distance(0, 2), sites.unit_square()), (2.0, points.clone()));
+        assert!(!nodes.is_symmetric() && Locations::from(points.clone()).is_symmetric());
+        assert!(Locations::with_matrix(points[..2].to_vec(), matrix.clone()).is_err());
+        // Places and distances are scaled alike.
+        let wide = points.iter().map(|point| point.map(|v| f64::from(10.0 * v))).collect();
+        let file = Sites::new("file", Metric::Explicit(matrix), vec![]).unwrap().with_display(wide).unwrap();
+        let scaled = Locations::of(&file);
+        assert!((scaled.distance(2, 1) - 0.6).abs() < 1e-12 && scaled[1] == [1.0, 0.0]);
+    }
 
     #[test]
     fn the_eight_views_differ_and_keep_distances() {

@@ -35,7 +35,8 @@ pub(crate) struct GenerateArgs {
     #[arg(long, value_name = "PROBLEM", value_parser = PossibleValuesParser::new(registry::NAMES))]
     problem: Option<String>,
     /// Distribution of the nodes in the unit square, for problems that have this option: uniform,
-    /// cluster or gaussian-mixture [default: uniform]
+    /// cluster or gaussian-mixture; or with a matrix of distances that differ by direction: hills or asymmetric
+    /// [default: uniform]
     #[arg(long, value_name = "NAME", value_parser = Points::parse)]
     distribution: Option<Points>,
     /// Distribution of the prizes of nodes, for problems that have this option: const, unif or dist [default: dist]
@@ -112,12 +113,12 @@ impl GenerateArgs {
             (Some(name), _) => Generate::PaperSet { name, limit: instances },
             (None, n) => {
                 let (n, instances) = (n.unwrap_or(1), instances.unwrap_or(1));
-                bounded(n, instances)?;
                 let default = GeneratorConfig::default();
                 let config = GeneratorConfig {
                     points: self.distribution.unwrap_or(default.points),
                     prizes: self.prizes.unwrap_or(default.prizes),
                 };
+                bounded(if config.points.has_matrix() { n.saturating_mul(n) } else { n }, instances, n)?;
                 let problem = self.problem.unwrap_or_else(|| registry::DEFAULT.to_owned());
                 Generate::Random { problem, seed, instances, n, config }
             }
@@ -161,12 +162,14 @@ fn format_of(path: &Path) -> Option<String> {
     all.find(|ending| *ending == extension).map(str::to_owned)
 }
 
-fn bounded(n: usize, instances: usize) -> anyhow::Result<()> {
-    match n.checked_mul(instances) {
-        Some(nodes) if nodes <= MOST_NODES => Ok(()),
-        _ => Err(Failure::new(format!("{instances} instances of {n} nodes are more than {MOST_NODES} nodes"))
-            .hint("generate them in several calls, each with a different --seed")
-            .into()),
+fn bounded(each: usize, instances: usize, n: usize) -> anyhow::Result<()> {
+    match each.checked_mul(instances) {
+        Some(all) if all <= MOST_NODES => Ok(()),
+        _ => Err(Failure::new(format!(
+            "{instances} instances of {n} nodes are more than {MOST_NODES} nodes or distances"
+        ))
+        .hint("generate them in several calls, each with a different --seed")
+        .into()),
     }
 }
 

@@ -22,6 +22,8 @@ pub(crate) struct ModelResult<'a> {
     tanh_clipping: f32,
     /// If true, the decoder sees how near each node is to the last one.
     distances: bool,
+    /// If true, the encoder sees the distance between two nodes.
+    distance_bias: bool,
     /// Trainable parameters.
     parameters: usize,
     /// Running means and variances of batch normalisation.
@@ -54,6 +56,7 @@ pub(crate) fn json(model: &Model) -> ModelResult<'_> {
         norm: config.norm.name(),
         tanh_clipping: config.tanh_clipping,
         distances: config.distances,
+        distance_bias: config.distance_bias,
         parameters,
         running_statistics,
         tensors: model.weights.iter().map(|(name, array)| TensorResult { name, shape: &array.shape }).collect(),

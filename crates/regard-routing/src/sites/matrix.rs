@@ -14,7 +14,7 @@ pub struct DistanceMatrix {
 #[derive(Debug, Clone, PartialEq)]
 enum Entries {
     /// Row by row below the diagonal: (1,0), (2,0), (2,1), (3,0), ...; once per pair.
-    Lower(Vec<f64>),
+    Lower(Arc<Vec<f64>>),
     /// Row by row, from the node of the row to that of the column.
     Rows(Arc<Vec<f64>>),
     Entrances(Entrances),
@@ -44,7 +44,7 @@ impl DistanceMatrix {
             return Err(Error::invalid("distance matrix", reason));
         }
         finite(&lower)?;
-        Ok(Self { nodes, entries: Entries::Lower(lower) })
+        Ok(Self { nodes, entries: Entries::Lower(Arc::new(lower)) })
     }
 
     /// Matrix `[nodes, nodes]`, row by row: each number is the distance from the node of its row to that of its column. The
@@ -83,6 +83,25 @@ impl DistanceMatrix {
     pub fn select(&self, order: &[usize]) -> Result<Self> {
         let rows = order.iter().flat_map(|&i| order.iter().map(move |&j| self.get(i, j)));
         Self::from_rows(order.len(), rows.collect())
+    }
+
+    /// The distances times a factor.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when one is not finite then.
+    pub fn scaled(&self, factor: f64) -> Result<Self> {
+        if factor == 1.0 {
+            return Ok(self.clone());
+        }
+        match &self.entries {
+            Entries::Lower(lower) => {
+                Self::from_lower(self.nodes, lower.iter().map(|distance| distance * factor).collect())
+            }
+            _ => {
+                let rows = (0..self.nodes).flat_map(|i| (0..self.nodes).map(move |j| self.get(i, j) * factor));
+                Self::from_rows(self.nodes, rows.collect())
+            }
+        }
     }
 
     /// If true, all distances are the same in both directions.

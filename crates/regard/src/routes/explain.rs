@@ -7,7 +7,7 @@ use regard_routing::{Instance, Problem, ProblemVisitor, SolverInstance, State};
 
 use super::decode::{check_probabilities, features};
 use super::environment::{ProblemEnvironment, Walk};
-use super::model::{AttentionModel, Distances, WithDistances};
+use super::model::{AttentionModel, Distances, PAIR_FEATURES, WithDistances, check_pairs};
 use super::solve::{SolveOptions, solve};
 use crate::explain::{Labels, Layout, Trace, check_size};
 use crate::{Error, Result};
@@ -48,11 +48,14 @@ fn explain<I: SolverInstance>(model: &AttentionModel, name: &str, instance: &I) 
     let problem = instance.in_unit_square();
     let sites = instance.sites();
     check_size(sites.name(), "nodes", problem.nodes(), |nodes| numbers(model, nodes))?;
+    if model.distance_bias {
+        check_pairs(sites.name(), problem.nodes())?;
+    }
     let device = model.device();
     let environment = ProblemEnvironment::<I::Problem>::default();
     let features = features(&environment, std::slice::from_ref(&problem), &device)?;
     let encode = || model.encode(features.clone());
-    let distances = model.distances.then(|| Distances::of(&problem.features(), problem.nodes()));
+    let distances = model.distances.then(|| Distances::of(&problem));
     let construct = |embeddings, starts: Vec<_>| {
         let starts = starts.into_iter().map(|start| WithDistances::new(start, distances.clone())).collect();
         model.rollout().construct(embeddings, vec![starts], NodeSelection::Greedy)
@@ -82,6 +85,7 @@ fn explain<I: SolverInstance>(model: &AttentionModel, name: &str, instance: &I) 
     }
     labels.insert("feature", feature_names::<I::Problem>());
     labels.insert("scalar", I::Problem::SCALAR_NAMES.iter().map(|&name| name.to_owned()).collect());
+    labels.insert("pair feature", PAIR_FEATURES.map(str::to_owned).to_vec());
     labels.insert("customer", sites.ids().iter().skip(1).cloned().collect());
     labels.insert("coordinate", ["x", "y"].map(str::to_owned).to_vec());
     if problem.nodes() > 1 {
@@ -206,5 +210,7 @@ fn numbers(model: &AttentionModel, nodes: usize) -> usize {
     let (width, heads) = (model.decoder.out.weight.dims()[0], model.decoder.heads);
     // Scores before and after the scale, and weights; rows of a layer; the decoder's scores at every step.
     let encoder = layers * nodes * (3 * heads * nodes + 12 * width);
-    encoder + 2 * nodes * (nodes * (3 * heads + 6) + 8 * width)
+    // What the encoder sees of pairs, and the bias and the sum of the scores.
+    let pairs = if model.distance_bias { (PAIR_FEATURES.len() + 1 + 2 * layers * heads) * nodes * nodes } else { 0 };
+    encoder + pairs + 2 * nodes * (nodes * (3 * heads + 6) + 8 * width)
 }

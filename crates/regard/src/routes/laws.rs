@@ -35,7 +35,7 @@ pub struct LawOptions {
     pub seed: u64,
     /// If true, some steps of training are checked too.
     pub learn: bool,
-    /// If true, the networks see distances (`model.distances`).
+    /// If true, the networks see distances (`model.distances` and `model.distance_bias`).
     pub distances: bool,
 }
 
@@ -82,6 +82,7 @@ impl<E: Environment> Laws<'_, E> {
             ("model.layers", "2".to_owned()),
             ("model.feedforward_width", "32".to_owned()),
             ("model.distances", self.options.distances.to_string()),
+            ("model.distance_bias", self.options.distances.to_string()),
             ("train.seed", (self.options.seed % (1 << 62)).to_string()),
         ];
         let sets: Vec<String> = sets.iter().map(|(key, value)| format!("{key}={value}")).collect();
@@ -96,7 +97,8 @@ impl<E: Environment> Laws<'_, E> {
         }
         // Weights of distances begin as zeros, with which no law could be broken.
         let mut weights = model.to_weights();
-        if let Some(array) = weights.get_mut("project_node_step.weight") {
+        let of_distances = |name: &str| name == "project_node_step.weight" || name.ends_with("W_pair");
+        for (_, array) in weights.iter_mut().filter(|(name, _)| of_distances(name)) {
             array.data.iter_mut().enumerate().for_each(|(at, weight)| *weight = (at as f32).sin());
         }
         AttentionModel::from_weights(&config, &weights, &Device::flex())

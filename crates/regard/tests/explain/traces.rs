@@ -309,6 +309,15 @@ fn recomputed(step: &Step, from: &[Numbers], parameters: &[Numbers]) -> Option<V
             }
             sums
         }
+        Operation::PairSum => {
+            let (weights, features) = (&parameters[0], x().shape[0]);
+            let pairs = x().values.len() / features;
+            let of_head = |weights: &[f64]| -> Vec<f64> {
+                let sum = |pair: usize| (0..features).map(|k| weights[k] * x().values[k * pairs + pair]).sum();
+                (0..pairs).map(sum).collect()
+            };
+            weights.rows().flat_map(of_head).collect()
+        }
     })
 }
 
@@ -603,24 +612,42 @@ fn steps_of_other_norms_follow_from_each_other() {
 
 #[test]
 fn steps_of_networks_that_see_distances_follow_from_each_other() {
+    use regard::routing::generate::{GeneratedSet, GeneratorConfig, Points};
     let device = Device::flex();
-    for problem in ["tsp", "cvrp", "op"] {
+    for (problem, directed) in [("tsp", false), ("tsp", true), ("cvrp", false), ("cvrp", true), ("op", false)] {
         let config = AttentionModelConfig {
             problem: problem.into(),
             distances: true,
+            distance_bias: true,
             width: 16,
             heads: 2,
             feedforward_width: 24,
             ..AttentionModelConfig::regard_cvrp()
         };
         let mut weights = AttentionModel::new(&config, &device).unwrap().to_weights();
-        let distances = weights.get_mut("project_node_step.weight").unwrap();
-        distances.data.iter_mut().enumerate().for_each(|(at, weight)| *weight = (at as f32).sin());
+        let of_distances = |name: &str| name == "project_node_step.weight" || name.ends_with("W_pair");
+        for (_, array) in weights.iter_mut().filter(|(name, _)| of_distances(name)) {
+            array.data.iter_mut().enumerate().for_each(|(at, weight)| *weight = (at as f32).sin());
+        }
         let model = AttentionModel::from_weights(&config, &weights, &device).unwrap();
-        let instance = instance(problem);
+        let hills = GeneratorConfig { points: Points::Hills, ..GeneratorConfig::default() };
+        let instance = match directed {
+            true => GeneratedSet::random(problem, &hills, 1, 1, 9).unwrap().instance(0, "hills", false).unwrap(),
+            false => instance(problem),
+        };
         let trace = model.explain("a model", &instance).unwrap();
         check(&trace, problem);
-        regrets_follow_from_the_policy(&model, &instance, &trace);
+        if !directed {
+            regrets_follow_from_the_policy(&model, &instance, &trace);
+        }
+        let (seen, nodes) = (trace.step("distances").unwrap(), instance.sites().len());
+        assert_eq!(seen.recorded.shape, [nodes, nodes]);
+        let asymmetric = (0..nodes * nodes).any(|at| {
+            let [there, back] = [at, at % nodes * nodes + at / nodes].map(|at| seen.recorded.values[at]);
+            (there - back).abs() > 1e-3
+        });
+        assert_eq!(asymmetric, directed, "{problem}");
+        assert!(values(&trace, "encoder.0.score_bias").iter().any(|bias| *bias != 0.0), "{problem}");
         let steps = decisions(&trace);
         let seen: Vec<f32> =
             (0..steps).flat_map(|step| values(&trace, &format!("decode.{step}.dynamic")).to_vec()).collect();

@@ -379,6 +379,100 @@ fn networks_that_see_distances_keep_the_laws() {
     check::<SpctspEnv>();
 }
 
+/// Directed distances, in every problem whose nodes are drawn by a distribution: rules, costs and search are those of the
+/// matrix, and networks see it.
+#[test]
+fn problems_with_a_matrix_keep_the_laws() {
+    use regard::nn::{ops::with_kernels, with_seed};
+    use regard::routes::decode::{Decode, DecodeOptions};
+    use regard::routes::model::AttentionModel;
+    fn check<P: Problem>() {
+        for points in [generate::Points::Hills, generate::Points::Asymmetric] {
+            let config = GeneratorConfig { points, ..GeneratorConfig::default() };
+            let problems = P::draw(&config, 4, 6, 12);
+            for (seed, problem) in problems.iter().enumerate() {
+                let solution = random_solution(problem, seed as u64);
+                problem.check(&solution).unwrap();
+                let cost = problem.cost(&solution);
+                assert_eq!(problem.view(5).cost(&solution), cost);
+                let options = LocalSearchOptions { perturbations_per_node: 1, ..LocalSearchOptions::default() };
+                let better = problem.local_search(solution.clone(), &options).unwrap();
+                problem.check(&better).unwrap();
+                assert!(problem.cost(&better) < cost, "{} {points:?}: {cost}", P::NAME);
+                let backwards: Vec<usize> = solution.iter().rev().copied().collect();
+                // Over hills, a round trip climbs what it descends.
+                let directed = P::EVERY_NODE_ONCE && points == generate::Points::Asymmetric;
+                assert!(!directed || (problem.cost(&backwards) - cost).abs() > 1e-6);
+            }
+            for distances in [false, true] {
+                let small =
+                    AttentionModelConfig { width: 16, heads: 2, layers: 2, ..AttentionModelConfig::regard_tsp() };
+                let sees = distances && !P::DYNAMIC;
+                let small = AttentionModelConfig { distances: sees, distance_bias: distances, ..small };
+                let config = AttentionModelConfig { problem: P::NAME.into(), feedforward_width: 32, ..small };
+                let model = with_seed(&Device::flex(), 3, || AttentionModel::new(&config, &Device::flex())).unwrap();
+                let mut weights = model.to_weights();
+                let of_distances = |name: &str| name == "project_node_step.weight" || name.ends_with("W_pair");
+                for (_, array) in weights.iter_mut().filter(|(name, _)| of_distances(name)) {
+                    array.data.iter_mut().enumerate().for_each(|(at, weight)| *weight = (at as f32).sin());
+                }
+                let model = AttentionModel::from_weights(&config, &weights, &Device::flex()).unwrap();
+                let cost = |at: usize, solution: &[usize]| problems[at].cost(solution);
+                for decode in [Decode::Greedy, Decode::MultiStart(None), Decode::Beam(3)] {
+                    let options = DecodeOptions { decode, augment: 8, ..DecodeOptions::default() };
+                    let decode = || model.decode(&problems, &cost, &options).unwrap();
+                    let (with, without) = (with_kernels(true, decode), with_kernels(false, decode));
+                    for (at, (a, b)) in with.iter().zip(&without).enumerate() {
+                        problems[at].check(&a.tour).unwrap();
+                        assert!((a.cost - b.cost).abs() < 1e-5, "{} {distances}", P::NAME);
+                        let one = problems[at..=at].to_vec();
+                        let alone = model.decode(&one, &|_, solution| one[0].cost(solution), &options).unwrap();
+                        assert_eq!(alone[0].tour, a.tour, "{}: one by one", P::NAME);
+                    }
+                }
+            }
+        }
+    }
+    check::<TspEnv>();
+    check::<CvrpEnv>();
+    check::<CvrptwEnv>();
+    check::<SdvrpEnv>();
+    check::<PdpEnv>();
+}
+
+/// A matrix of the straight distances is seen as the places alone are; another one is not.
+#[test]
+fn networks_see_the_distances_of_a_matrix() {
+    use regard::nn::with_seed;
+    use regard::routes::decode::DecodeOptions;
+    use regard::routes::model::AttentionModel;
+    use regard::routing::DistanceMatrix;
+    use regard::routing::problem::Locations;
+    let places = generate::uniform(8, 1, 15).remove(0);
+    let nodes = Locations::from(places.clone());
+    let matrix = |distance: &dyn Fn(usize, usize) -> f64| {
+        let rows = (0..225).map(|at| distance(at / 15, at % 15)).collect();
+        TspEnv::new(Locations::with_matrix(places.clone(), DistanceMatrix::from_rows(15, rows).unwrap()).unwrap())
+    };
+    let same = matrix(&|a, b| nodes.distance(a, b));
+    let other = matrix(&|a, b| nodes.distance(a, b) + if a < b { 1.0 } else { 0.0 });
+    let straight = TspEnv::new(places.clone());
+    let config = AttentionModelConfig { distances: true, distance_bias: true, ..AttentionModelConfig::regard_tsp() };
+    let model = with_seed(&Device::flex(), 3, || AttentionModel::new(&config, &Device::flex())).unwrap();
+    for changed in ["project_node_step.weight", "embedder.layers.1.0.module.W_pair"] {
+        let mut weights = model.to_weights();
+        let array = weights.get_mut(changed).unwrap();
+        array.data.iter_mut().enumerate().for_each(|(at, weight)| *weight = (at as f32).sin());
+        let model = AttentionModel::from_weights(&config, &weights, &Device::flex()).unwrap();
+        let [straight, same, other] = [&straight, &same, &other].map(|problem| {
+            let decoded = model.decode(std::slice::from_ref(problem), &|_, _| 0.0, &DecodeOptions::default()).unwrap();
+            decoded[0].log_likelihood
+        });
+        assert!((straight - same).abs() < 1e-3, "{changed}: {straight}, {same}");
+        assert!((straight - other).abs() > 1e-2, "{changed}: {straight}, {other}");
+    }
+}
+
 #[test]
 fn distances_beside_a_number_of_the_problem_are_refused() {
     let config =

@@ -210,15 +210,21 @@ fn a_run_may_begin_with_another_ones_weights() {
     // A network without distances is the beginning of one with them: it decides alike.
     let seeing = folder.path().join("seeing");
     run(&experiment(&[&from, "model.distances=true"]), &seeing, false, Some(0)).unwrap();
-    let tours = [&first, &seeing].map(|folder| {
+    let pairs = folder.path().join("pairs");
+    run(&experiment(&[&from, "model.distance_bias=true"]), &pairs, false, Some(0)).unwrap();
+    let tours = [&first, &seeing, &pairs].map(|folder| {
         let (model, _) = AttentionModel::load(folder, &Device::flex()).unwrap();
         let drawn = TspEnv::draw(&GeneratorConfig::default(), 3, 20, 9);
         let found = model.decode(&drawn, &|_, _| 0.0, &DecodeOptions::default()).unwrap();
         found.iter().map(|found| found.tour.clone()).collect::<Vec<_>>()
     });
-    assert_eq!(tours[0], tours[1]);
+    assert!(tours[0] == tours[1] && tours[0] == tours[2]);
     let weights = |folder: &Path| AttentionModel::load(folder, &Device::flex()).unwrap().0.to_weights();
     assert!(weights(&seeing)["project_node_step.weight"].data.iter().all(|weight| *weight == 0.0));
+    let of_pairs = |folder: &Path| weights(folder)["embedder.layers.0.0.module.W_pair"].data.clone();
+    assert!(of_pairs(&pairs).iter().all(|weight| *weight == 0.0));
+    run(&experiment(&[&from, "model.distance_bias=true"]), &pairs, true, Some(3)).unwrap();
+    assert!(of_pairs(&pairs).iter().all(|weight| *weight != 0.0));
     run(&experiment(&[&from, "model.distances=true"]), &seeing, true, Some(3)).unwrap();
     assert!(weights(&seeing)["project_node_step.weight"].data.iter().all(|weight| *weight != 0.0));
     let error =

@@ -4,7 +4,7 @@ use super::CvrpEnv;
 use crate::Result;
 use crate::generate::{Points, with_depot};
 use crate::paper::PaperDraws;
-use crate::problem::Problem;
+use crate::problem::{Locations, Problem};
 use crate::random::Draws;
 
 /// Capacities by customers: 10, 20, 50 and 100 of the paper (after M. Nazari et al.,
@@ -93,7 +93,7 @@ pub fn paper_set(n: usize, limit: Option<usize>) -> Result<Vec<CvrpEnv>> {
 }
 
 /// An instance of whole demands of the customers.
-pub(super) fn of_whole(points: Vec<[f32; 2]>, customers: Vec<u32>, capacity: u32) -> CvrpEnv {
+pub(super) fn of_whole(points: impl Into<Locations>, customers: Vec<u32>, capacity: u32) -> CvrpEnv {
     let demands = std::iter::once(0).chain(customers).map(f64::from).collect();
     CvrpEnv::new(points, demands, f64::from(capacity))
 }

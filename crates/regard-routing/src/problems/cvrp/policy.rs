@@ -8,15 +8,15 @@ use crate::generate::GeneratorConfig;
 use crate::instance::SolverInstance;
 use crate::local_search::LocalSearchOptions;
 use crate::paper::{PaperSet, PaperSetName};
-use crate::problem::{Precision, Problem, State, chosen, points_in_view, round_trip, sites, visited};
-use crate::{Result, routes_of};
+use crate::problem::{Locations, Precision, Problem, State, chosen, visited};
+use crate::{DistanceMatrix, Result, routes_of};
 use regard_data::Fault;
 
 /// A depot, customers and their demands, in the unit square.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CvrpEnv {
     demands: Arc<Demands>,
-    points: Vec<[f32; 2]>,
+    points: Locations,
 }
 
 /// Demands of the nodes and the capacity of a vehicle.
@@ -67,8 +67,9 @@ impl Demands {
 impl CvrpEnv {
     /// Customers with `demands [nodes]` (the depot's, the first, is 0) around the first of
     /// `points [nodes]`; no demand is above `capacity`.
-    pub fn new(points: Vec<[f32; 2]>, demands: Vec<f64>, capacity: f64) -> Self {
-        Self { demands: Arc::new(Demands { of_nodes: demands, capacity, precision: Precision::Double }), points }
+    pub fn new(points: impl Into<Locations>, demands: Vec<f64>, capacity: f64) -> Self {
+        let demands = Arc::new(Demands { of_nodes: demands, capacity, precision: Precision::Double });
+        Self { demands, points: points.into() }
     }
 
     /// Demands `[nodes]`, 0 for the depot.
@@ -81,13 +82,18 @@ impl CvrpEnv {
         self.demands.capacity
     }
 
+    /// Places of the nodes, with their distances.
+    pub(crate) fn locations(&self) -> &Locations {
+        &self.points
+    }
+
     pub(crate) fn shared_demands(&self) -> &Arc<Demands> {
         &self.demands
     }
 
     fn instance(&self) -> Result<Cvrp> {
         let demands = self.demands.of_nodes.clone();
-        Cvrp::new(sites(Self::NAME, &self.points)?, demands, self.demands.capacity_with_rounding())
+        Cvrp::new(self.points.sites(Self::NAME)?, demands, self.demands.capacity_with_rounding())
     }
 }
 
@@ -176,6 +182,10 @@ impl Problem for CvrpEnv {
         &self.points
     }
 
+    fn matrix(&self) -> Option<&DistanceMatrix> {
+        self.points.matrix()
+    }
+
     fn features(&self) -> Vec<f32> {
         self.demands.features(&self.points)
     }
@@ -191,7 +201,7 @@ impl Problem for CvrpEnv {
     }
 
     fn cost(&self, solution: &[usize]) -> f64 {
-        round_trip(&self.points, solution)
+        self.points.round_trip(solution)
     }
 
     fn check(&self, solution: &[usize]) -> Result<()> {
@@ -199,7 +209,7 @@ impl Problem for CvrpEnv {
     }
 
     fn view(&self, view: usize) -> Self {
-        Self { demands: self.demands.clone(), points: points_in_view(&self.points, view) }
+        Self { demands: self.demands.clone(), points: self.points.view(view) }
     }
 
     fn local_search(&self, solution: Vec<usize>, options: &LocalSearchOptions) -> Result<Vec<usize>> {
@@ -212,7 +222,7 @@ impl Problem for CvrpEnv {
 
     fn subset(&self, nodes: &[usize]) -> Option<Self> {
         let of_nodes = chosen(&self.demands.of_nodes, nodes);
-        Some(Self { demands: Arc::new(Demands { of_nodes, ..*self.demands }), points: chosen(&self.points, nodes) })
+        Some(Self { demands: Arc::new(Demands { of_nodes, ..*self.demands }), points: self.points.chosen(nodes) })
     }
 
     fn paper_set(set: &PaperSet, limit: Option<usize>) -> Result<Vec<Self>> {

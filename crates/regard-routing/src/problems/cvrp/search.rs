@@ -10,6 +10,7 @@ use crate::formats::tsplib;
 use crate::instance::{FileSpec, SolverInstance};
 use crate::local_search::LocalSearchOptions;
 use crate::local_search::vrp::{self, Vrp, VrpOptions};
+use crate::problem::Locations;
 use crate::{Result, Sites, routes_of};
 
 /// Removals and insertions for one perturbation of the travelling salesman's search.
@@ -78,7 +79,7 @@ impl SolverInstance for Cvrp {
     }
 
     fn in_unit_square(&self) -> CvrpEnv {
-        CvrpEnv::new(Cvrp::sites(self).unit_square(), self.demands().to_vec(), self.capacity())
+        CvrpEnv::new(Locations::of(Cvrp::sites(self)), self.demands().to_vec(), self.capacity())
     }
 
     fn from_unit_square(problem: &CvrpEnv, sites: Sites, _: f64) -> Result<Self> {

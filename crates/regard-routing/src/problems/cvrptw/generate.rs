@@ -3,7 +3,6 @@
 
 use super::{CvrptwEnv, TimeWindows};
 use crate::generate::{Points, with_depot};
-use crate::problem::distance;
 use crate::problems::cvrp::generate::capacity;
 use crate::random::Draws;
 
@@ -21,7 +20,8 @@ const LONGEST_SERVICE: u32 = 10;
 ///
 /// As in RL4CO, the unit square is 150 minutes wide and the depot closes after 480. The two ends of a window are uniform
 /// among the times at which a vehicle that serves this customer alone may begin its service, in whole minutes. Service
-/// takes 0 to 10 whole minutes; RL4CO sets it to 0, from which a policy could not learn what it means.
+/// takes 0 to 10 whole minutes; RL4CO sets it to 0, from which a policy could not learn what it means. Where ways are longer
+/// than in the square, the depot closes when the customer that is farthest away can be served.
 ///
 /// ```
 /// use regard_routing::Problem;
@@ -42,9 +42,12 @@ fn instance(draws: &mut Draws, points: Points, n: usize) -> CvrptwEnv {
     let points = with_depot(draws, points, n);
     let mut demands = vec![0.0];
     demands.extend((0..n).map(|_| f64::from(1 + draws.below(9))));
-    let mut windows = TimeWindows { ready: vec![0.0], due: vec![single_above(CLOSING / SIDE)], service: vec![0.0] };
-    for &point in &points[1..] {
-        let (ready, due, service) = window(draws, SIDE * distance(points[0], point));
+    let far = |node: usize| SIDE * points.distance(0, node).max(points.distance(node, 0));
+    let farthest = (1..points.len()).map(far).fold(0.0, f64::max);
+    let closing = CLOSING.max((2.0 * farthest).ceil() + f64::from(LONGEST_SERVICE) + 2.0);
+    let mut windows = TimeWindows { ready: vec![0.0], due: vec![single_above(closing / SIDE)], service: vec![0.0] };
+    for node in 1..points.len() {
+        let (ready, due, service) = window(draws, far(node), closing);
         windows.ready.push(single_below(ready / SIDE));
         windows.due.push(single_above(due / SIDE));
         windows.service.push(single_below(service / SIDE));
@@ -52,10 +55,10 @@ fn instance(draws: &mut Draws, points: Points, n: usize) -> CvrptwEnv {
     CvrptwEnv::new(points, demands, f64::from(capacity(n)), windows)
 }
 
-/// Begin and end of a window and the service time of a customer so far from the depot, in minutes.
-fn window(draws: &mut Draws, far: f64) -> (f64, f64, f64) {
+/// Begin and end of a window and the service time of a customer so far from the depot, which closes then, in minutes.
+fn window(draws: &mut Draws, far: f64, closing: f64) -> (f64, f64, f64) {
     let service = f64::from(draws.below(LONGEST_SERVICE + 1));
-    let latest = (CLOSING - far - service).floor();
+    let latest = (closing - far - service).floor();
     let earliest = far.ceil().min(latest);
     let mut time = || (far + (latest - far) * draws.unit()).floor().clamp(earliest, latest);
     let (one, other) = (time(), time());

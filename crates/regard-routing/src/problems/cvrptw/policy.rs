@@ -11,9 +11,9 @@ use crate::formats::sets::{RawSet, SetField};
 use crate::generate::GeneratorConfig;
 use crate::instance::SolverInstance;
 use crate::local_search::LocalSearchOptions;
-use crate::problem::{Problem, State, chosen, distance, points_in_view, round_trip, sites, visited};
+use crate::problem::{Locations, Problem, State, chosen, visited};
 use crate::problems::cvrp::Cvrp;
-use crate::{Result, routes_of};
+use crate::{DistanceMatrix, Result, routes_of};
 use regard_data::Fault;
 
 /// Sums may pass a bound by so much of it: rounding, and less than checkers allow.
@@ -25,7 +25,7 @@ pub struct CvrptwEnv(Arc<Data>);
 
 #[derive(Clone, Debug, PartialEq)]
 struct Data {
-    points: Vec<[f32; 2]>,
+    points: Locations,
     demands: Vec<f64>,
     capacity: f64,
     windows: TimeWindows,
@@ -36,10 +36,11 @@ struct Data {
 impl CvrptwEnv {
     /// Customers with `demands [nodes]` (the depot's, the first, is 0) around the first of `points [nodes]`. No demand is
     /// above `capacity`, the depot opens at 0, and a vehicle can serve every customer alone in time.
-    pub fn new(points: Vec<[f32; 2]>, demands: Vec<f64>, capacity: f64, windows: TimeWindows) -> Self {
+    pub fn new(points: impl Into<Locations>, demands: Vec<f64>, capacity: f64, windows: TimeWindows) -> Self {
+        let points = points.into();
         let TimeWindows { ready, due, service } = &windows;
         let served = |node: usize| {
-            let far = distance(points[0], points[node]);
+            let far = points.distance(0, node);
             let latest = if due[node].is_finite() { due[node] } else { ready[node].max(far) };
             latest + service[node] + far
         };
@@ -66,7 +67,7 @@ impl CvrptwEnv {
 
     fn instance(&self) -> Result<Cvrptw> {
         let Data { points, demands, capacity, windows, .. } = &*self.0;
-        let routing = Cvrp::new(sites(Self::NAME, points)?, demands.clone(), *capacity)?;
+        let routing = Cvrp::new(points.sites(Self::NAME)?, demands.clone(), *capacity)?;
         Cvrptw::unreachable_allowed(routing, windows.clone(), 1.0)
     }
 }
@@ -98,7 +99,7 @@ impl CvrptwState {
     /// The time at which service begins at `node` if it is next.
     fn begin(&self, node: usize) -> f64 {
         let Data { points, windows, .. } = &*self.data;
-        (self.time + distance(points[self.here()], points[node])).max(windows.ready[node])
+        (self.time + points.distance(self.here(), node)).max(windows.ready[node])
     }
 
     /// If true, the window of `node` can be met from here, and then that of the depot. From the depot every customer is
@@ -107,8 +108,7 @@ impl CvrptwState {
         let Data { points, windows, .. } = &*self.data;
         let keeps = |time: f64, node: usize| time <= windows.due[node] * (1.0 + ROUNDING);
         let begin = self.begin(node);
-        self.here() == 0
-            || (keeps(begin, node) && keeps(begin + windows.service[node] + distance(points[node], points[0]), 0))
+        self.here() == 0 || (keeps(begin, node) && keeps(begin + windows.service[node] + points.distance(node, 0), 0))
     }
 }
 
@@ -195,6 +195,10 @@ impl Problem for CvrptwEnv {
         &self.0.points
     }
 
+    fn matrix(&self) -> Option<&DistanceMatrix> {
+        self.0.points.matrix()
+    }
+
     fn features(&self) -> Vec<f32> {
         let Data { points, demands, capacity, windows, horizon } = &*self.0;
         let share = |time: f64| (time.min(*horizon) / horizon) as f32;
@@ -218,7 +222,7 @@ impl Problem for CvrptwEnv {
     }
 
     fn cost(&self, solution: &[usize]) -> f64 {
-        round_trip(&self.0.points, solution)
+        self.0.points.round_trip(solution)
     }
 
     fn check(&self, solution: &[usize]) -> Result<()> {
@@ -226,7 +230,7 @@ impl Problem for CvrptwEnv {
     }
 
     fn view(&self, view: usize) -> Self {
-        Self(Arc::new(Data { points: points_in_view(&self.0.points, view), ..(*self.0).clone() }))
+        Self(Arc::new(Data { points: self.0.points.view(view), ..(*self.0).clone() }))
     }
 
     fn local_search(&self, solution: Vec<usize>, options: &LocalSearchOptions) -> Result<Vec<usize>> {
@@ -241,7 +245,7 @@ impl Problem for CvrptwEnv {
         let Data { points, demands, capacity, windows: TimeWindows { ready, due, service }, horizon } = &*self.0;
         let windows =
             TimeWindows { ready: chosen(ready, nodes), due: chosen(due, nodes), service: chosen(service, nodes) };
-        let (points, demands) = (chosen(points, nodes), chosen(demands, nodes));
+        let (points, demands) = (points.chosen(nodes), chosen(demands, nodes));
         Some(Self(Arc::new(Data { points, demands, capacity: *capacity, windows, horizon: *horizon })))
     }
 }

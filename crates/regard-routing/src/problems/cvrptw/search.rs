@@ -12,6 +12,7 @@ use crate::instance::{FileSpec, SolverInstance};
 use crate::itinerary::Times;
 use crate::local_search::LocalSearchOptions;
 use crate::local_search::vrp::{self, Vrp, Windows};
+use crate::problem::Locations;
 use crate::problems::cvrp::Cvrp;
 use crate::problems::cvrp::search::{vrp_options, walk_of};
 use crate::{Result, Sites, routes_of};
@@ -55,7 +56,7 @@ impl SolverInstance for Cvrptw {
         let service = service.iter().map(|time| time / unit).collect();
         let windows = TimeWindows { ready: since(ready), due: since(due), service };
         let (demands, capacity) = (self.routing().demands().to_vec(), self.routing().capacity());
-        CvrptwEnv::new(Cvrptw::sites(self).unit_square(), demands, capacity, windows)
+        CvrptwEnv::new(Locations::of(Cvrptw::sites(self)), demands, capacity, windows)
     }
 
     fn from_unit_square(problem: &CvrptwEnv, sites: Sites, scale: f64) -> Result<Self> {

@@ -2,7 +2,7 @@
 
 use super::{Cvrptw, CvrptwEnv, TimeWindows};
 use crate::formats::sets::{RawInstance, RawSet, SetField};
-use crate::problem::sites;
+use crate::problem::Locations;
 use crate::problems::cvrp::Cvrp;
 use regard_data::Fault;
 
@@ -39,12 +39,13 @@ fn build(instance: &RawInstance) -> Result<CvrptwEnv, String> {
     };
     let number = |field: &str| instance.number(field).filter(|value| value.is_finite() && *value > 0.0);
     let above_zero = |field: &str| number(field).ok_or_else(|| format!("{field}, expected a number above 0"));
-    let (points, demands, capacity) = (instance.points()?, amounts("demand", "demand")?, above_zero("capacity")?);
+    let (points, demands, capacity) =
+        (Locations::from(instance.points()?), amounts("demand", "demand")?, above_zero("capacity")?);
     let mut due = amounts("due", "due time")?;
     due[0] = above_zero("horizon")?;
     let windows =
         TimeWindows { ready: amounts("ready", "ready time")?, due, service: amounts("service", "service time")? };
-    let routing = sites("set", &points).and_then(|sites| Cvrp::new(sites, demands.clone(), capacity));
+    let routing = points.sites("set").and_then(|sites| Cvrp::new(sites, demands.clone(), capacity));
     routing.and_then(|routing| Cvrptw::at_pace(routing, windows.clone(), 1.0)).map_err(|error| error.to_string())?;
     Ok(CvrptwEnv::new(points, demands, capacity, windows))
 }

@@ -15,6 +15,7 @@ use crate::generate::{decimal, decimals};
 use crate::instance::{FileSpec, SolverInstance};
 use crate::local_search::LocalSearchOptions;
 use crate::local_search::orienteering::{self, Objective};
+use crate::problem::Locations;
 use crate::{Result, Sites, depot, visits_of};
 
 const SECTION: &str = "NODE_SCORE_SECTION";
@@ -87,7 +88,7 @@ impl SolverInstance for Op {
         // The depot's prize is collected in any case.
         let prize = |(node, prize): (usize, &f64)| if node == 0 { 0.0 } else { prize / most };
         let prizes = self.prizes().iter().enumerate().map(prize).collect();
-        OpEnv::new(sites.unit_square(), prizes, self.max_length() / sites.positive_side())
+        OpEnv::new(Locations::of(sites), prizes, self.max_length() / sites.positive_side())
     }
 
     fn from_unit_square(problem: &OpEnv, sites: Sites, scale: f64) -> Result<Self> {

@@ -4,7 +4,7 @@ use super::OpEnv;
 use crate::Result;
 use crate::generate::{Points, Prizes, behind_depot, rounded, with_depot};
 use crate::paper::{PaperDraws, PaperSet};
-use crate::problem::Problem;
+use crate::problem::{Locations, Problem};
 use crate::random::Draws;
 
 /// Longest tours by customers, as in the paper.
@@ -75,7 +75,7 @@ pub(super) fn prizes_of(set: &PaperSet) -> Result<Prizes> {
 }
 
 /// An instance of numbers in single precision.
-pub(super) fn of_single(points: Vec<[f32; 2]>, prizes: &[f32], max_length: f32) -> OpEnv {
+pub(super) fn of_single(points: impl Into<Locations>, prizes: &[f32], max_length: f32) -> OpEnv {
     OpEnv::new(points, prizes.iter().copied().map(f64::from).collect(), f64::from(max_length))
 }
 

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::{Op, generate};
-use crate::Result;
 use crate::formats::sets::{RawSet, SetField, amount};
 use crate::generate::GeneratorConfig;
 use crate::instance::SolverInstance;
 use crate::local_search::LocalSearchOptions;
 use crate::paper::{PaperSet, PaperSetName};
-use crate::problem::{Precision, Problem, State, chosen, points_in_view, sites, visited, without_return};
+use crate::problem::{Locations, Precision, Problem, State, chosen, visited, without_return};
+use crate::{DistanceMatrix, Result};
 use regard_data::Fault;
 
 /// Kept free of the length, so that rounding never makes a tour too long.
@@ -26,27 +26,27 @@ pub struct OpEnv {
 /// Places of the nodes, and the length a tour may have when it reaches them.
 #[derive(Clone, Debug, PartialEq)]
 struct Reach {
-    points: Vec<[f32; 2]>,
+    points: Locations,
     /// Longest way to a node from which the depot can still be reached.
     limits: Vec<f64>,
     precision: Precision,
 }
 
 impl Reach {
-    fn new(points: Vec<[f32; 2]>, max_length: f64, precision: Precision) -> Self {
-        let back = |&point: &[f32; 2]| {
-            let left = precision.round(max_length - precision.distance(point, points[0]));
+    fn new(points: Locations, max_length: f64, precision: Precision) -> Self {
+        let back = |node: usize| {
+            let left = precision.round(max_length - precision.distance(&points, node, 0));
             precision.round(left - MARGIN)
         };
-        Self { limits: points.iter().map(back).collect(), points, precision }
+        Self { limits: (0..points.len()).map(back).collect(), points, precision }
     }
 }
 
 impl OpEnv {
     /// Reach with `prizes [nodes]` around the first of `points [nodes]`, the depot; a tour is at
     /// most `max_length` long.
-    pub fn new(points: Vec<[f32; 2]>, prizes: Vec<f64>, max_length: f64) -> Self {
-        let reach = Arc::new(Reach::new(points, max_length, Precision::Double));
+    pub fn new(points: impl Into<Locations>, prizes: Vec<f64>, max_length: f64) -> Self {
+        let reach = Arc::new(Reach::new(points.into(), max_length, Precision::Double));
         Self { reach, prizes: Arc::new(prizes), max_length }
     }
 
@@ -65,7 +65,7 @@ impl OpEnv {
     }
 
     fn instance_of_length(&self, max_length: f64) -> Result<Op> {
-        Op::new(sites(Self::NAME, &self.reach.points)?, self.prizes.to_vec(), max_length)
+        Op::new(self.reach.points.sites(Self::NAME)?, self.prizes.to_vec(), max_length)
     }
 }
 
@@ -78,6 +78,12 @@ pub struct OpState {
     length: f64,
 }
 
+impl OpState {
+    fn here(&self) -> usize {
+        self.walk.last().map_or(0, |&node| node as usize)
+    }
+}
+
 impl State for OpState {
     fn done(&self) -> bool {
         self.walk.last() == Some(&0) || self.reach.points.is_empty()
@@ -85,9 +91,9 @@ impl State for OpState {
 
     fn allowed(&self, open: &mut [bool]) {
         let Reach { points, limits, precision } = &*self.reach;
-        let here = points[self.walk.last().map_or(0, |&node| node as usize)];
+        let here = self.here();
         for (node, open) in open.iter_mut().enumerate() {
-            let reach = || precision.round(self.length + precision.distance(here, points[node])) <= limits[node];
+            let reach = || precision.round(self.length + precision.distance(points, here, node)) <= limits[node];
             *open = node == 0 || !self.visited[node] && reach();
         }
     }
@@ -101,7 +107,7 @@ impl State for OpState {
     }
 
     fn last(&self) -> Option<usize> {
-        Some(self.walk.last().map_or(0, |&node| node as usize))
+        Some(self.here())
     }
 
     fn scalars(&self, out: &mut [f32]) {
@@ -111,8 +117,7 @@ impl State for OpState {
 
     fn step(&mut self, node: usize) {
         let Reach { points, precision, .. } = &*self.reach;
-        let here = points[self.walk.last().map_or(0, |&node| node as usize)];
-        self.length = precision.round(self.length + precision.distance(here, points[node]));
+        self.length = precision.round(self.length + precision.distance(points, self.here(), node));
         self.visited[node] = true;
         self.walk.push(node as u32);
     }
@@ -145,6 +150,10 @@ impl Problem for OpEnv {
         &self.reach.points
     }
 
+    fn matrix(&self) -> Option<&DistanceMatrix> {
+        self.reach.points.matrix()
+    }
+
     fn features(&self) -> Vec<f32> {
         let nodes = self.reach.points.iter().zip(&*self.prizes);
         nodes.flat_map(|(&[x, y], &prize)| [x, y, prize as f32]).collect()
@@ -168,7 +177,7 @@ impl Problem for OpEnv {
     }
 
     fn view(&self, view: usize) -> Self {
-        let points = points_in_view(&self.reach.points, view);
+        let points = self.reach.points.view(view);
         Self { reach: Arc::new(Reach { points, ..(*self.reach).clone() }), ..self.clone() }
     }
 
@@ -181,7 +190,7 @@ impl Problem for OpEnv {
     }
 
     fn subset(&self, nodes: &[usize]) -> Option<Self> {
-        let points = chosen(&self.reach.points, nodes);
+        let points = self.reach.points.chosen(nodes);
         let reach = Arc::new(Reach::new(points, self.max_length, self.reach.precision));
         Some(Self { reach, prizes: Arc::new(chosen(&self.prizes, nodes)), ..*self })
     }

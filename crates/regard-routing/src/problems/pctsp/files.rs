@@ -10,6 +10,7 @@ use crate::generate::decimals;
 use crate::instance::{FileSpec, SolverInstance};
 use crate::local_search::LocalSearchOptions;
 use crate::local_search::orienteering::{self, Objective};
+use crate::problem::Locations;
 use crate::{Result, Sites, visits_of};
 
 /// Names of the columns, the preferred first.
@@ -75,7 +76,7 @@ impl SolverInstance for Pctsp {
     fn in_unit_square(&self) -> PctspEnv {
         let scale = Scale::of(Pctsp::sites(self), self.required());
         let (prizes, penalties) = (scale.prizes(self.prizes()), scale.penalties(self.penalties()));
-        PctspEnv::new(Pctsp::sites(self).unit_square(), prizes, penalties)
+        PctspEnv::new(Locations::of(Pctsp::sites(self)), prizes, penalties)
     }
 
     fn from_unit_square(problem: &PctspEnv, sites: Sites, scale: f64) -> Result<Self> {

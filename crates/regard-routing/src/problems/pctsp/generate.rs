@@ -3,7 +3,7 @@
 use crate::Result;
 use crate::generate::{Points, behind_depot, rounded, with_depot};
 use crate::paper::PaperDraws;
-use crate::problem::Problem;
+use crate::problem::{Locations, Problem};
 use crate::problems::op::generate::max_length;
 use crate::random::Draws;
 
@@ -12,7 +12,7 @@ use crate::random::Draws;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Values {
     /// Places in the unit square, `[nodes, 2]`, the depot first.
-    pub points: Vec<[f32; 2]>,
+    pub points: Locations,
     /// Penalties for leaving a node out, `[nodes]`; the depot's is 0.
     pub penalties: Vec<f32>,
     /// Prizes, `[nodes]`, in the stochastic problem their expectations; the depot's is 0.
@@ -67,7 +67,7 @@ pub fn paper_set(n: usize, limit: Option<usize>) -> Result<Vec<Values>> {
         let prizes: Vec<f64> = prizes[of.clone()].iter().map(|u| u * 4.0 / n as f64).collect();
         let real_prizes = real[of.clone()].iter().zip(&prizes).map(|(u, prize)| u * prize * 2.0);
         Values {
-            points: rounded(points),
+            points: rounded(points).into(),
             penalties: behind_depot(penalties[of].iter().map(|u| u * largest_penalty(n))),
             real_prizes: behind_depot(real_prizes),
             prizes: behind_depot(prizes.iter().copied()),

@@ -9,14 +9,14 @@ use crate::generate::GeneratorConfig;
 use crate::instance::SolverInstance;
 use crate::local_search::LocalSearchOptions;
 use crate::paper::{PaperSet, PaperSetName};
-use crate::problem::{Precision, Problem, State, chosen, points_in_view, round_trip, sites, visited, without_return};
-use crate::{Result, Sites};
+use crate::problem::{Locations, Precision, Problem, State, chosen, visited, without_return};
+use crate::{DistanceMatrix, Result, Sites};
 use regard_data::Fault;
 
 /// A depot, places, prizes and penalties, in the unit square.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PctspEnv {
-    points: Vec<[f32; 2]>,
+    points: Locations,
     values: Arc<NodeValues>,
 }
 
@@ -34,18 +34,26 @@ struct NodeValues {
 impl PctspEnv {
     /// Places with `prizes` and `penalties`, `[nodes]` each, around the first of `points [nodes]`, the depot; prizes
     /// of 1 in all are required.
-    pub fn new(points: Vec<[f32; 2]>, prizes: Vec<f64>, penalties: Vec<f64>) -> Self {
+    pub fn new(points: impl Into<Locations>, prizes: Vec<f64>, penalties: Vec<f64>) -> Self {
         Self::with_real_prizes(points, prizes.clone(), prizes, penalties)
     }
 
     /// As [`Self::new`], where a visit collects `real [nodes]` while only the `expected` prizes are known before.
     pub(crate) fn with_real_prizes(
-        points: Vec<[f32; 2]>,
+        points: impl Into<Locations>,
         expected: Vec<f64>,
         real: Vec<f64>,
         penalties: Vec<f64>,
     ) -> Self {
-        Self { points, values: Arc::new(NodeValues { expected, real, penalties, precision: Precision::Double }) }
+        Self {
+            points: points.into(),
+            values: Arc::new(NodeValues { expected, real, penalties, precision: Precision::Double }),
+        }
+    }
+
+    /// Places of the nodes, with their distances.
+    pub(crate) fn locations(&self) -> &Locations {
+        &self.points
     }
 
     /// The instance with other real prizes.
@@ -79,7 +87,7 @@ impl PctspEnv {
 
     fn instance_of_prize(&self, name: &str, required: f64) -> Result<Pctsp> {
         let NodeValues { expected, penalties, .. } = &*self.values;
-        Pctsp::new(sites(name, &self.points)?, expected.clone(), penalties.clone(), required)
+        Pctsp::new(self.points.sites(name)?, expected.clone(), penalties.clone(), required)
     }
 }
 
@@ -119,7 +127,7 @@ impl Scale {
 /// Values of an instance of a set, checked.
 pub(crate) fn values_of(instance: &RawInstance) -> Result<Values, String> {
     Ok(Values {
-        points: instance.points()?,
+        points: instance.points()?.into(),
         penalties: instance.amounts("penalty", "penalty")?,
         prizes: instance.amounts("deterministic_prize", "prize")?,
         real_prizes: instance.amounts("stochastic_prize", "stochastic prize")?,
@@ -204,6 +212,10 @@ impl Problem for PctspEnv {
         &self.points
     }
 
+    fn matrix(&self) -> Option<&DistanceMatrix> {
+        self.points.matrix()
+    }
+
     fn features(&self) -> Vec<f32> {
         let NodeValues { expected, penalties, .. } = &*self.values;
         let nodes = self.points.iter().zip(expected.iter().zip(penalties));
@@ -226,7 +238,7 @@ impl Problem for PctspEnv {
         places.iter().for_each(|&node| left_out[node] = false);
         let penalties = self.values.penalties.iter().zip(&left_out).skip(1);
         let penalty: f64 = penalties.filter(|(_, out)| **out).map(|(penalty, _)| penalty).sum();
-        round_trip(&self.points, places) + penalty
+        self.points.round_trip(places) + penalty
     }
 
     fn check(&self, solution: &[usize]) -> Result<()> {
@@ -234,7 +246,7 @@ impl Problem for PctspEnv {
     }
 
     fn view(&self, view: usize) -> Self {
-        Self { points: points_in_view(&self.points, view), values: self.values.clone() }
+        Self { points: self.points.view(view), values: self.values.clone() }
     }
 
     fn local_search(&self, solution: Vec<usize>, options: &LocalSearchOptions) -> Result<Vec<usize>> {
@@ -250,7 +262,7 @@ impl Problem for PctspEnv {
         let of = |values: &[f64]| chosen(values, nodes);
         let (expected, real, penalties) = (of(expected), of(real), of(penalties));
         let values = NodeValues { expected, real, penalties, precision: *precision };
-        Some(Self { points: chosen(&self.points, nodes), values: Arc::new(values) })
+        Some(Self { points: self.points.chosen(nodes), values: Arc::new(values) })
     }
 
     fn paper_set(set: &PaperSet, limit: Option<usize>) -> Result<Vec<Self>> {

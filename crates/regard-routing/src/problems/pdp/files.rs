@@ -10,6 +10,7 @@ use crate::formats::solution::SolutionFormat;
 use crate::instance::{FileSpec, SolverInstance};
 use crate::local_search::LocalSearchOptions;
 use crate::local_search::precedence::{self, Options};
+use crate::problem::Locations;
 use crate::{Result, Sites, visits_of};
 
 /// The column of pickups.
@@ -40,7 +41,7 @@ impl SolverInstance for Pdp {
     }
 
     fn in_unit_square(&self) -> PdpEnv {
-        PdpEnv::new(Pdp::sites(self).unit_square(), self.pickups().to_vec())
+        PdpEnv::new(Locations::of(Pdp::sites(self)), self.pickups().to_vec())
     }
 
     fn from_unit_square(problem: &PdpEnv, sites: Sites, _: f64) -> Result<Self> {

@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use super::Pdp;
-use crate::Result;
 use crate::formats::sets::{RawInstance, RawSet, SetField};
 use crate::generate::{GeneratorConfig, with_depot};
 use crate::instance::SolverInstance;
 use crate::local_search::LocalSearchOptions;
-use crate::problem::{Problem, State, chosen, points_in_view, round_trip, sites, visited, without_return};
+use crate::problem::{Locations, Problem, State, visited, without_return};
 use crate::random::Draws;
+use crate::{DistanceMatrix, Result};
 use regard_data::Fault;
 
 /// A depot, pickups and deliveries, in the unit square.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PdpEnv {
-    points: Arc<Vec<[f32; 2]>>,
+    points: Arc<Locations>,
     loads: Arc<Loads>,
 }
 
@@ -30,9 +30,9 @@ struct Loads {
 impl PdpEnv {
     /// Nodes at `points [nodes]`, the depot first, with the node at which the load of each is picked up, `[nodes]`; see
     /// [`Pdp::new`].
-    pub fn new(points: Vec<[f32; 2]>, pickups: Vec<Option<usize>>) -> Self {
+    pub fn new(points: impl Into<Locations>, pickups: Vec<Option<usize>>) -> Self {
         let deliveries = pickups.iter().flatten().count();
-        Self { points: Arc::new(points), loads: Arc::new(Loads { pickups, deliveries }) }
+        Self { points: Arc::new(points.into()), loads: Arc::new(Loads { pickups, deliveries }) }
     }
 
     /// The node at which the load of each is picked up, `[nodes]`.
@@ -41,7 +41,7 @@ impl PdpEnv {
     }
 
     fn instance(&self) -> Result<Pdp> {
-        Pdp::new(sites(Self::NAME, &self.points)?, self.pickups().to_vec())
+        Pdp::new(self.points.sites(Self::NAME)?, self.pickups().to_vec())
     }
 }
 
@@ -121,6 +121,10 @@ impl Problem for PdpEnv {
         &self.points
     }
 
+    fn matrix(&self) -> Option<&DistanceMatrix> {
+        self.points.matrix()
+    }
+
     /// Coordinates of a node and of its partner: the pickup of a delivery, the middle of the deliveries of a pickup.
     fn features(&self) -> Vec<f32> {
         let mut deliveries = vec![([0.0, 0.0], 0_u32); self.points.len()];
@@ -161,7 +165,7 @@ impl Problem for PdpEnv {
     }
 
     fn cost(&self, solution: &[usize]) -> f64 {
-        round_trip(&self.points, solution)
+        self.points.round_trip(solution)
     }
 
     fn check(&self, solution: &[usize]) -> Result<()> {
@@ -169,7 +173,7 @@ impl Problem for PdpEnv {
     }
 
     fn view(&self, view: usize) -> Self {
-        Self { points: Arc::new(points_in_view(&self.points, view)), loads: Arc::clone(&self.loads) }
+        Self { points: Arc::new(self.points.view(view)), loads: Arc::clone(&self.loads) }
     }
 
     fn local_search(&self, solution: Vec<usize>, options: &LocalSearchOptions) -> Result<Vec<usize>> {
@@ -191,7 +195,7 @@ impl Problem for PdpEnv {
         let mut place = vec![None; self.points.len()];
         nodes.iter().enumerate().for_each(|(at, &node)| place[node] = Some(at));
         let pickups = nodes.iter().map(|&node| self.pickups()[node].and_then(|pickup| place[pickup])).collect();
-        Some(Self::new(chosen(&self.points, nodes), pickups))
+        Some(Self::new(self.points.chosen(nodes), pickups))
     }
 
     fn of_set(set: &RawSet) -> Result<Vec<Self>, Fault> {

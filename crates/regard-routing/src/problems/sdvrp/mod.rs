@@ -14,8 +14,8 @@ use crate::instance::{FileSpec, SolverInstance};
 use crate::local_search::LocalSearchOptions;
 use crate::local_search::vrp::{self, Vrp};
 use crate::paper::{PaperSet, PaperSetName};
-use crate::problem::{Problem, State, sites, visited};
-use crate::{Error, Result, Sites, routes_of};
+use crate::problem::{Locations, Problem, State, visited};
+use crate::{DistanceMatrix, Error, Result, Sites, routes_of};
 use regard_data::Fault;
 
 /// An instance in a metric of its own: as [`Cvrp`], but several vehicles may serve one customer, whose demand may be
@@ -112,7 +112,7 @@ impl SolverInstance for Sdvrp {
     }
 
     fn in_unit_square(&self) -> SdvrpEnv {
-        SdvrpEnv::new(self.0.sites().unit_square(), self.0.demands().to_vec(), self.0.capacity())
+        SdvrpEnv::new(Locations::of(self.0.sites()), self.0.demands().to_vec(), self.0.capacity())
     }
 
     fn from_unit_square(problem: &SdvrpEnv, sites: Sites, scale: f64) -> Result<Self> {
@@ -190,7 +190,7 @@ pub struct SdvrpEnv(CvrpEnv);
 
 impl SdvrpEnv {
     /// As [`CvrpEnv::new`], with demands of any size.
-    pub fn new(points: Vec<[f32; 2]>, demands: Vec<f64>, capacity: f64) -> Self {
+    pub fn new(points: impl Into<Locations>, demands: Vec<f64>, capacity: f64) -> Self {
         Self(CvrpEnv::new(points, demands, capacity))
     }
 }
@@ -286,6 +286,10 @@ impl Problem for SdvrpEnv {
         self.0.points()
     }
 
+    fn matrix(&self) -> Option<&DistanceMatrix> {
+        self.0.matrix()
+    }
+
     fn features(&self) -> Vec<f32> {
         self.0.features()
     }
@@ -347,6 +351,6 @@ impl Problem for SdvrpEnv {
 impl SdvrpEnv {
     fn instance(&self) -> Result<Sdvrp> {
         let demands = self.0.shared_demands();
-        Sdvrp::new(sites(Self::NAME, self.0.points())?, demands.of_nodes.clone(), demands.capacity_with_rounding())
+        Sdvrp::new(self.0.locations().sites(Self::NAME)?, demands.of_nodes.clone(), demands.capacity_with_rounding())
     }
 }

@@ -17,8 +17,8 @@ use crate::generate::{GeneratorConfig, decimals};
 use crate::instance::{FileSpec, SolverInstance};
 use crate::local_search::{LocalSearchOptions, orienteering};
 use crate::paper::{PaperSet, PaperSetName};
-use crate::problem::{Problem, State, without_return};
-use crate::{Result, Sites, depot, visits_of};
+use crate::problem::{Locations, Problem, State, without_return};
+use crate::{DistanceMatrix, Result, Sites, depot, visits_of};
 use regard_data::Fault;
 
 /// An instance in a metric of its own: one of prize collecting by expected prizes, and the prizes that visits collect.
@@ -84,7 +84,7 @@ impl SolverInstance for Spctsp {
         let sites = self.expected.sites();
         let scale = Scale::of(sites, self.expected.required());
         let (expected, real) = (scale.prizes(self.expected.prizes()), scale.prizes(&self.real_prizes));
-        SpctspEnv::new(sites.unit_square(), expected, real, scale.penalties(self.expected.penalties()))
+        SpctspEnv::new(Locations::of(sites), expected, real, scale.penalties(self.expected.penalties()))
     }
 
     fn from_unit_square(problem: &SpctspEnv, sites: Sites, scale: f64) -> Result<Self> {
@@ -155,7 +155,7 @@ pub struct SpctspEnv(PctspEnv);
 impl SpctspEnv {
     /// Places with `expected` and `real` prizes and `penalties`, `[nodes]` each, around the first of
     /// `points [nodes]`, the depot; prizes of 1 in all are required.
-    pub fn new(points: Vec<[f32; 2]>, expected: Vec<f64>, real: Vec<f64>, penalties: Vec<f64>) -> Self {
+    pub fn new(points: impl Into<Locations>, expected: Vec<f64>, real: Vec<f64>, penalties: Vec<f64>) -> Self {
         Self(PctspEnv::with_real_prizes(points, expected, real, penalties))
     }
 
@@ -193,6 +193,10 @@ impl Problem for SpctspEnv {
 
     fn points(&self) -> &[[f32; 2]] {
         self.0.points()
+    }
+
+    fn matrix(&self) -> Option<&DistanceMatrix> {
+        self.0.matrix()
     }
 
     fn features(&self) -> Vec<f32> {
@@ -250,7 +254,7 @@ impl Problem for SpctspEnv {
     }
 
     fn execute_plan(&self, plan: &[usize]) -> Vec<usize> {
-        let known = Known { points: self.points(), penalties: self.0.penalties() };
+        let known = Known { points: self.0.locations(), penalties: self.0.penalties() };
         let mut state = self.start();
         let mut open = vec![false; self.nodes()];
         let walk = known.execute(without_return(plan), |walk| {

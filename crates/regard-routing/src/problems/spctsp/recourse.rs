@@ -4,10 +4,12 @@
 //! everything is known, and the plan ends where no further node is worth its detour. If the whole plan collects too
 //! little, other nodes follow.
 
+use crate::problem::Locations;
+
 /// The facts that are known in advance, the depot first.
 pub(super) struct Known<'a> {
     /// Places, `[nodes, 2]`.
-    pub(super) points: &'a [[f32; 2]],
+    pub(super) points: &'a Locations,
     /// Penalties of nodes that are left out, `[nodes]`.
     pub(super) penalties: &'a [f64],
 }
@@ -51,7 +53,7 @@ impl Known<'_> {
     }
 
     fn leg(&self, a: usize, b: usize) -> f64 {
-        crate::problem::distance(self.points[a], self.points[b])
+        self.points.distance(a, b)
     }
 }
 
@@ -63,7 +65,7 @@ mod tests {
 
     /// Visits until these prizes make 1.
     fn walk(plan: &[usize], penalties: [f64; 5], real: [f64; 5]) -> Vec<usize> {
-        let known = Known { points: &POINTS, penalties: &penalties };
+        let known = Known { points: &POINTS.to_vec().into(), penalties: &penalties };
         known.execute(plan, |walk| walk.iter().map(|&node| real[node]).sum::<f64>() >= 1.0)
     }
 

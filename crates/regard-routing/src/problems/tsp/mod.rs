@@ -13,8 +13,8 @@ use crate::instance::{FileSpec, SolverInstance};
 use crate::local_search::vrp::{self, Vrp};
 use crate::local_search::{self, LocalSearchOptions};
 use crate::paper::{self, PaperSet, PaperSetName};
-use crate::problem::{Problem, VisitOnce, chosen, distance, points_in_view, sites, visited};
-use crate::{Result, Sites};
+use crate::problem::{Locations, Problem, VisitOnce, visited};
+use crate::{DistanceMatrix, Result, Sites};
 use regard_data::Fault;
 
 /// An instance in a metric of its own: its nodes are all there is to know of it.
@@ -90,7 +90,7 @@ impl SolverInstance for Tsp {
     }
 
     fn in_unit_square(&self) -> TspEnv {
-        TspEnv::new(self.sites.unit_square())
+        TspEnv::new(Locations::of(&self.sites))
     }
 
     fn from_unit_square(_: &TspEnv, sites: Sites, _: f64) -> Result<Self> {
@@ -167,13 +167,13 @@ fn in_direction_of(before: &[usize], mut tour: Vec<usize>) -> Vec<usize> {
 /// Points of the unit square, to be visited in a closed tour.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TspEnv {
-    points: Vec<[f32; 2]>,
+    points: Locations,
 }
 
 impl TspEnv {
     /// An instance over `points [nodes, 2]`.
-    pub fn new(points: Vec<[f32; 2]>) -> Self {
-        Self { points }
+    pub fn new(points: impl Into<Locations>) -> Self {
+        Self { points: points.into() }
     }
 }
 
@@ -195,6 +195,10 @@ impl Problem for TspEnv {
         &self.points
     }
 
+    fn matrix(&self) -> Option<&DistanceMatrix> {
+        self.points.matrix()
+    }
+
     fn features(&self) -> Vec<f32> {
         self.points.iter().flatten().copied().collect()
     }
@@ -208,30 +212,30 @@ impl Problem for TspEnv {
     }
 
     fn cost(&self, solution: &[usize]) -> f64 {
-        let point = |i: usize| self.points[solution[i % solution.len()]];
-        (0..solution.len()).map(|i| distance(point(i), point(i + 1))).sum()
+        let node = |i: usize| solution[i % solution.len()];
+        (0..solution.len()).map(|i| self.points.distance(node(i), node(i + 1))).sum()
     }
 
     fn check(&self, solution: &[usize]) -> Result<()> {
-        Tsp::from(sites(Self::NAME, &self.points)?).check(solution)
+        Tsp::from(self.points.sites(Self::NAME)?).check(solution)
     }
 
     fn view(&self, view: usize) -> Self {
-        Self { points: points_in_view(&self.points, view) }
+        Self { points: self.points.view(view) }
     }
 
     fn local_search(&self, solution: Vec<usize>, options: &LocalSearchOptions) -> Result<Vec<usize>> {
         let mut better = solution.clone();
-        local_search::improve(&sites(Self::NAME, &self.points)?, &mut better, options);
-        Ok(in_direction_of(&solution, better))
+        local_search::improve(&self.points.sites(Self::NAME)?, &mut better, options);
+        Ok(if self.points.is_symmetric() { in_direction_of(&solution, better) } else { better })
     }
 
     fn draw(config: &GeneratorConfig, seed: u64, count: usize, size: usize) -> Vec<Self> {
-        generate::points(config.points, seed, count, size).into_iter().map(Self::new).collect()
+        generate::locations(config.points, seed, count, size).into_iter().map(Self::new).collect()
     }
 
     fn subset(&self, nodes: &[usize]) -> Option<Self> {
-        Some(Self { points: chosen(&self.points, nodes) })
+        Some(Self { points: self.points.chosen(nodes) })
     }
 
     fn paper_set(set: &PaperSet, limit: Option<usize>) -> Result<Vec<Self>> {

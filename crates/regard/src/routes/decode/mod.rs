@@ -12,7 +12,7 @@ use regard_routing::Problem;
 
 use self::choice::best;
 use super::environment::{Environment, ProblemEnvironment, RolloutOptions, Start, Walk};
-use super::model::AttentionModel;
+use super::model::{AttentionModel, check_pairs};
 use crate::{Error, Result};
 
 /// Decoding of a policy.
@@ -171,6 +171,9 @@ impl AttentionModel {
     ) -> Result<Vec<Decoded>> {
         let Some(nodes) = instances.first().map(|first| environment.nodes(first)) else { return Ok(Vec::new()) };
         check(environment, instances, nodes, options)?;
+        if self.distance_bias {
+            check_pairs("an instance", nodes)?;
+        }
         if nodes == 0 {
             let empty = vec![vec![Walk { nodes: vec![], log_probability: 0.0 }]; instances.len()];
             let costs = measure.costs(environment, instances, &empty, 0)?;
@@ -269,15 +272,22 @@ pub(super) fn check_probabilities(walks: &[Vec<Walk>], instance: impl Fn(usize) 
     Ok(())
 }
 
-/// Features of instances of one size, `[instances, nodes, features]`.
+/// Features of instances of one size as [`AttentionModel::encode`] takes them, `[instances, nodes, features]`, with the
+/// distances to all nodes where they are not straight.
 pub(super) fn features<E: Environment>(
     environment: &E,
     instances: &[E::Instance],
     device: &Device,
 ) -> Result<Tensor<3>> {
     let nodes = instances.first().map_or(0, |first| environment.nodes(first));
-    let shape = [instances.len(), nodes, environment.spec().features];
-    Ok(Tensor::from_data(TensorData::new(environment.features(instances)?, shape), device))
+    let tensor = |values: Vec<f32>, wide: usize| {
+        Tensor::<3>::from_data(TensorData::new(values, [instances.len(), nodes, wide]), device)
+    };
+    let features = tensor(environment.features(instances)?, environment.spec().features);
+    Ok(match environment.matrices(instances) {
+        Some(matrices) => Tensor::cat(vec![features, tensor(matrices, nodes)], 2),
+        None => features,
+    })
 }
 
 fn trajectories(decode: Decode, nodes: usize) -> usize {

@@ -94,6 +94,10 @@ pub trait Environment: Clone + Send + Sync + 'static {
     /// # Errors
     /// Those of the problem's own code.
     fn features(&self, instances: &[Self::Instance]) -> Result<Vec<f32>>;
+    /// Distances between the nodes of instances of one size, `[instances, nodes, nodes]`, where they are not all straight.
+    fn matrices(&self, _instances: &[Self::Instance]) -> Option<Vec<f32>> {
+        None
+    }
     /// Solutions of instances of one size with these embeddings.
     ///
     /// # Errors

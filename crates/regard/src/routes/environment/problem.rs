@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use regard_nn::ops::Tours;
 use regard_nn::{Outcome, Rollout, State};
 use regard_routing::generate::GeneratorConfig;
+use regard_routing::problem::distance;
 use regard_routing::{LocalSearchOptions, Problem, ProblemSpec};
 
 use super::{Environment, RolloutOptions, Rollouts, Start, Walk};
@@ -41,7 +42,7 @@ impl<P> ProblemEnvironment<P> {
 
 /// Distances of the nodes of a problem, for a decoder that sees them.
 fn distances<P: Problem>(rollout: &Rollout<'_>, problem: &P) -> Option<Distances> {
-    rollout.distances.then(|| Distances::of(&problem.features(), problem.nodes()))
+    rollout.distances.then(|| Distances::of(problem))
 }
 
 /// The empty solution of a problem.
@@ -143,6 +144,20 @@ impl<P: Problem> Environment for ProblemEnvironment<P> {
 
     fn features(&self, instances: &[P]) -> Result<Vec<f32>> {
         Ok(instances.iter().flat_map(P::features).collect())
+    }
+
+    fn matrices(&self, instances: &[P]) -> Option<Vec<f32>> {
+        instances.iter().any(|one| one.matrix().is_some()).then(|| {
+            let of_pairs = |one: &P, distance: &dyn Fn(usize, usize) -> f64| -> Vec<f32> {
+                let nodes = one.nodes();
+                (0..nodes * nodes).map(|at| distance(at / nodes, at % nodes) as f32).collect()
+            };
+            let of_one = |one: &P| match one.matrix() {
+                Some(matrix) => of_pairs(one, &|from, to| matrix.get(from, to)),
+                None => of_pairs(one, &|from, to| distance(one.points()[from], one.points()[to])),
+            };
+            instances.iter().flat_map(of_one).collect()
+        })
     }
 
     fn rollouts(

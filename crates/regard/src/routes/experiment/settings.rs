@@ -113,6 +113,8 @@ impl DataSettings {
             Distribution::Uniform => Points::Uniform,
             Distribution::Cluster => Points::Cluster { centres: 3 },
             Distribution::GaussianMixture => Points::GaussianMixture { centres: 3, scale: 10 },
+            Distribution::Hills => Points::Hills,
+            Distribution::Asymmetric => Points::Asymmetric,
         };
         let prizes = match self.prizes {
             PrizeKind::Const => Prizes::Const,
@@ -210,6 +212,10 @@ pub enum Distribution {
     Cluster,
     /// Mixture of three normal distributions.
     GaussianMixture,
+    /// Uniform at random heights: a way is longer by what it climbs.
+    Hills,
+    /// No coordinates: a random matrix of distances that differ by direction, with shortest ways (Kwon et al. 2021).
+    Asymmetric,
 }
 
 /// Distribution of the prizes of nodes (Kool et al. 2019, appendix C.3).

@@ -1,5 +1,6 @@
 //! Checks of every setting, by itself and together with others.
 
+use regard_routing::generate::MOST_WITH_MATRIX;
 use regard_routing::registry;
 
 use super::train::{BaselineKind, Loss, TrainSettings};
@@ -12,6 +13,9 @@ use crate::store::ranges::{minutes, whole};
 use crate::{Error, Result};
 use regard_data::names::{list, suggestion};
 
+/// Pairs of nodes of the instances of a step, at most.
+const MOST_PAIRS: usize = 1 << 25;
+
 /// The largest integer of TOML.
 const LARGEST_SEED: u64 = i64::MAX as u64;
 
@@ -20,6 +24,7 @@ pub(super) fn validate(experiment: &RouteExperiment) -> Result<()> {
     check_task(task)?;
     check_data(data)?;
     check_model(model, task)?;
+    check_pairs(experiment)?;
     check_train(train)?;
     check_starts(train, data)?;
     check_improved(train, data, task)?;
@@ -41,6 +46,11 @@ fn check_data(data: &DataSettings) -> Result<()> {
     whole("data.nodes", high, 2..=10_000)?;
     if low > high {
         let reason = format!("is [{low}, {high}]; expected the lowest number of nodes before the highest");
+        return refuse("data.nodes", reason);
+    }
+    let drawn = data.generator().points;
+    if data.folder.is_empty() && drawn.has_matrix() && high > MOST_WITH_MATRIX {
+        let reason = format!("is {high}; expected at most {MOST_WITH_MATRIX} with this `data.distribution`");
         return refuse("data.nodes", reason);
     }
     for (key, value) in [
@@ -68,6 +78,20 @@ fn check_model(model: &AttentionModelConfig, task: &Task) -> Result<()> {
         return refuse("model.problem", reason);
     }
     model.validate().map_err(|error| under("model", error))
+}
+
+/// Numbers for all pairs of nodes of a batch have to fit in memory: some forty for each pair, and the scores' gradients.
+fn check_pairs(experiment: &RouteExperiment) -> Result<()> {
+    let (batch, nodes) = (experiment.train.batch_size, experiment.data.nodes.high());
+    let pairs = nodes * nodes * batch;
+    if !experiment.model.distance_bias || pairs <= MOST_PAIRS {
+        return Ok(());
+    }
+    let most = (MOST_PAIRS / (nodes * nodes)).max(1);
+    let reason = format!(
+        "is {batch}; expected at most {most} with {nodes} nodes, whose pairs the encoder sees (`model.distance_bias`)"
+    );
+    refuse("train.batch_size", reason)
 }
 
 fn check_train(train: &TrainSettings) -> Result<()> {

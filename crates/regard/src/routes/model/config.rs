@@ -85,6 +85,10 @@ pub struct AttentionModelConfig {
     /// for `sdvrp`.
     #[serde(default)]
     pub distances: bool,
+    /// If true, the attention of the encoder also sees the distance between two nodes, in comparison with those to the
+    /// nearest nodes of both.
+    #[serde(default)]
+    pub distance_bias: bool,
 }
 
 impl AttentionModelConfig {
@@ -102,6 +106,7 @@ impl AttentionModelConfig {
             norm: Norm::Batch,
             tanh_clipping: 10.0,
             distances: false,
+            distance_bias: false,
         }
     }
 
@@ -241,6 +246,7 @@ impl NetworkConfig for AttentionModelConfig {
             ("normalisation", self.norm.name().into()),
             ("tanh clipping", self.tanh_clipping.to_string()),
             ("distances in the decoder", if self.distances { "yes" } else { "no" }.to_owned()),
+            ("distances in the encoder", if self.distance_bias { "yes" } else { "no" }.to_owned()),
         ];
         CardText {
             what: format!(

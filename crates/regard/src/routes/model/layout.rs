@@ -1,6 +1,7 @@
 //! Names and shapes of the tensors of an Attention Model, as Kool's code names and lays them out.
 
 use super::config::{AttentionModelConfig, Norm};
+use super::distances::PAIR_FEATURES;
 use crate::store::layout::ParamSpec;
 
 /// Every tensor of an Attention Model.
@@ -34,6 +35,9 @@ pub(super) fn of(config: &AttentionModelConfig) -> Vec<ParamSpec> {
             add(format!("{place}.0.module.{name}"), &[heads, width, head]);
         }
         add(format!("{place}.0.module.W_out"), &[heads, head, width]);
+        if config.distance_bias {
+            add(format!("{place}.0.module.W_pair"), &[heads, PAIR_FEATURES.len()]);
+        }
         add(format!("{place}.2.module.0.weight"), &[hidden, width]);
         add(format!("{place}.2.module.0.bias"), &[hidden]);
         add(format!("{place}.2.module.2.weight"), &[width, hidden]);

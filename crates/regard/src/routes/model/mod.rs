@@ -7,6 +7,7 @@
 
 mod config;
 mod construct;
+mod distances;
 mod layout;
 mod names;
 mod steps;
@@ -28,7 +29,8 @@ use crate::{Error, Result};
 pub(crate) use config::unknown_preset;
 pub use config::{AttentionModelConfig, KIND, Norm, PRESETS, PROBLEMS};
 pub use construct::Constructed;
-pub(crate) use construct::{Distances, WithDistances};
+pub(crate) use distances::{Distances, PAIR_FEATURES, WithDistances, check_pairs};
+use distances::{PAIRS_AT_ONCE, pairs};
 
 /// The folder of an Attention Model.
 pub type ModelDir = NetworkDir<AttentionModelConfig>;
@@ -74,6 +76,8 @@ pub struct AttentionModel {
     pub scalars: usize,
     /// If true, the decoder sees how near each node is to the last one.
     pub distances: bool,
+    /// If true, the encoder sees distances.
+    pub distance_bias: bool,
 }
 
 impl AttentionModel {
@@ -126,12 +130,24 @@ impl AttentionModel {
     }
 
     /// Embeddings `[batch, nodes, width]` of nodes with `features [batch, nodes, features]`: the
-    /// two coordinates in the unit square and what the problem adds to them, a depot first.
+    /// two coordinates in the unit square and what the problem adds to them, a depot first. Where distances are not
+    /// straight, the distances from the node to all nodes follow: `[batch, nodes, features + nodes]`.
     ///
     /// # Panics
-    /// If the last axis is not as long as the problem's features.
+    /// If the last axis is not as long as the problem's features, or those and the nodes.
     pub fn encode(&self, features: Tensor<3>) -> Tensor<3> {
-        let [batch, nodes, wide] = features.dims();
+        let [batch, nodes, _] = features.dims();
+        let at_once = (PAIRS_AT_ONCE / (nodes * nodes).max(1)).max(1);
+        if self.distance_bias && batch > at_once && !features.device().is_autodiff() {
+            let parts = features.split(at_once, 0).into_iter().map(|part| self.encode_together(part));
+            return Tensor::cat(parts.collect(), 0);
+        }
+        self.encode_together(features)
+    }
+
+    fn encode_together(&self, features: Tensor<3>) -> Tensor<3> {
+        let ([batch, nodes, _], wide) = (features.dims(), self.embedding.weight.dims()[0]);
+        let (rows, features) = (features.clone(), of_nodes(features, wide));
         const ROWS: [&str; 3] = ["batch", "node", "channel"];
         const FEATURES: [&str; 3] = ["batch", "node", "feature"];
         trace::step("features", Operation::Input).values(FEATURES, &features);
@@ -170,7 +186,10 @@ impl AttentionModel {
             }
         };
         let axes = [("row", "node"), ("query", "node"), ("key", "node")];
-        trace::scope_with(String::new, &axes, || self.encoder.forward(embedded))
+        trace::scope_with(String::new, &axes, || {
+            let pairs = self.distance_bias.then(|| pairs(rows, wide));
+            self.encoder.forward_with_pairs(embedded, pairs)
+        })
     }
 
     /// Log-probabilities `[batch, steps, nodes]` at every step of given tours over
@@ -238,6 +257,7 @@ impl AttentionModel {
         let (width, problem) = (config.width, config.problem_spec());
         let layer =
             EncoderLayerConfig::new(width, config.heads, config.feedforward_width).with_norm(norm_kind(config.norm));
+        let layer = layer.with_pair_features(if config.distance_bias { PAIR_FEATURES.len() } else { 0 });
         let context = problem.context_nodes() * width + problem.scalars;
         let decoder = PointerDecoderConfig::new(width, config.heads, context);
         let decoder = decoder.with_clip(config.tanh_clipping).with_dynamic(problem.dynamic || config.distances);
@@ -254,8 +274,19 @@ impl AttentionModel {
             decoder,
             scalars: problem.scalars,
             distances: config.distances,
+            distance_bias: config.distance_bias,
         }
     }
+}
+
+/// The features of nodes without their distances.
+fn of_nodes(rows: Tensor<3>, features: usize) -> Tensor<3> {
+    let [_, nodes, wide] = rows.dims();
+    if wide == features {
+        return rows;
+    }
+    assert_eq!(wide, features + nodes, "attention model: features of a node, or those and its distances");
+    rows.narrow(2, 0, features)
 }
 
 pub(super) fn norm_kind(norm: Norm) -> NormKind {

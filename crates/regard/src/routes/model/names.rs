@@ -24,7 +24,7 @@ enum Layout {
 use Layout::{HeadColumns, HeadRows, Same, Transposed};
 
 /// Our path, the original name, the layout; `{}` is the number of an encoder layer.
-const TABLE: [(&str, &str, Layout); 26] = [
+const TABLE: [(&str, &str, Layout); 27] = [
     ("placeholder", "W_placeholder", Same),
     ("depot.weight", "init_embed_depot.weight", Transposed),
     ("depot.bias", "init_embed_depot.bias", Same),
@@ -34,6 +34,7 @@ const TABLE: [(&str, &str, Layout); 26] = [
     ("{}.attention.key.weight", "{}.0.module.W_key", HeadColumns),
     ("{}.attention.value.weight", "{}.0.module.W_val", HeadColumns),
     ("{}.attention.out.weight", "{}.0.module.W_out", HeadRows),
+    ("{}.pair_bias", "{}.0.module.W_pair", Same),
     ("{}.attention_norm.gamma", "{}.1.normalizer.weight", Same),
     ("{}.attention_norm.beta", "{}.1.normalizer.bias", Same),
     ("{}.attention_norm.running_mean", "{}.1.normalizer.running_mean", Same),

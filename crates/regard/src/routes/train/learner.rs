@@ -18,7 +18,7 @@ use crate::routes::decode::features;
 use crate::routes::environment::{Environment, ProblemEnvironment};
 use crate::routes::experiment::{BaselineKind, Loss, RouteExperiment};
 use crate::routes::model::{AttentionModel, AttentionModelConfig, ModelDir};
-use crate::store::{Array, Weights, layout};
+use crate::store::{Array, NetworkConfig, Weights, layout};
 use crate::train::{
     Checkpoint, Optimizer, Pace, Ranks, ShardSums, Shards, Stream, Trainee, collect, derived, fresh, isolated,
     linear_warmup, numbered, restore,
@@ -524,7 +524,7 @@ impl<E: Environment> PolicyLearner<E> {
 /// one that a network sees in the same numbers, as PCTSP and SPCTSP, and it may be one without distances.
 fn inherited(folder: &str, config: &AttentionModelConfig) -> Result<Weights> {
     let found = ModelDir::open(folder)?;
-    let AttentionModelConfig { preset, problem, distances, .. } = config.clone();
+    let AttentionModelConfig { preset, problem, distances, distance_bias, .. } = config.clone();
     let mut same = AttentionModelConfig { preset, problem, ..found.config().clone() };
     let mut weights = found.weights()?;
     if distances && !same.distances {
@@ -532,6 +532,13 @@ fn inherited(folder: &str, config: &AttentionModelConfig) -> Result<Weights> {
         same.distances = true;
         let zeros = Array { shape: vec![3 * config.width, 1], data: vec![0.0; 3 * config.width] };
         weights.insert("project_node_step.weight".into(), zeros);
+    }
+    if distance_bias && !same.distance_bias {
+        same.distance_bias = true;
+        for spec in config.param_specs().iter().filter(|spec| spec.name.ends_with(".W_pair")) {
+            let zeros = Array { shape: spec.shape.clone(), data: vec![0.0; spec.shape.iter().product()] };
+            weights.insert(spec.name.clone(), zeros);
+        }
     }
     if same != *config || layout::check(config, &weights).is_err() {
         let reason = "does not have the sizes of `[model]` and `task.problem`";
