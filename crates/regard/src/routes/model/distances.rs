@@ -1,4 +1,4 @@
-//! What a network sees of the distances between nodes: the decoder those from the last node, the encoder those of all pairs.
+//! Distances between nodes, as networks see them: the decoder those from the last node, the encoder those of all pairs.
 
 use std::sync::Arc;
 
@@ -113,7 +113,7 @@ impl<S: State> State for WithDistances<S> {
     }
 }
 
-/// What the encoder sees of a pair of nodes, a query and a key: `ln(nearest / distance)` from the query to the key, where
+/// Numbers of a pair of nodes, a query and a key, that the encoder sees: `ln(nearest / distance)` from the query to the key, where
 /// the nearest is that after the query, or that before the key; the distance in comparison with the mean one; the same
 /// three from the key to the query; and 1 where both are the same node. None of them depends on the scale.
 pub(crate) const PAIR_FEATURES: [&str; 7] = [
