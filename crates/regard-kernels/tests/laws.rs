@@ -7,7 +7,7 @@ use regard_kernels::attention::{self, Mask};
 use regard_kernels::norm::{Norm, NormKind, Rows, residual_norm, residual_norm_backward};
 use regard_kernels::pointer;
 use regard_kernels::sublayer::{
-    self, Activation, AttentionLayer, AttentionWeights, Dropouts, FeedForwardWeights, Tail, attention_backward,
+    self, Activation, AttentionLayer, AttentionWeights, Dropouts, FeedForwardWeights, Pairs, Tail, attention_backward,
     feed_forward_backward,
 };
 
@@ -127,15 +127,29 @@ fn step(rows: Rows, kind: NormKind, activation: Activation) -> Vec<u32> {
     let norm = Norm { kind, gamma: &gamma, beta: &beta, running: None, eps: 1e-5 };
     let layer = AttentionLayer { rows, heads, key_width: d / heads, value_width: d / heads };
     let weights = AttentionWeights { query: &w[0], key: &w[1], value: &w[2], out: &w[3] };
-    let (y, saved, statistics) = sublayer::attention(&layer, &weights, &norm, &x, true);
-    let first = attention_backward(&layer, &weights, &norm, &x, &saved.expect("requested"), &y);
+    let (values, of_heads) = (random(rows.batch * 3 * rows.nodes * rows.nodes, 12), random(heads * 3, 13));
+    let pairs = Pairs { values: &values, weights: &of_heads, features: 3 };
+    let (y, saved, statistics) = sublayer::attention(&layer, &weights, &norm, Some(pairs), &x, true);
+    let first = attention_backward(&layer, &weights, &norm, Some(pairs), &x, &saved.expect("requested"), &y);
     let feed = FeedForwardWeights { w1: &w1, b1: &b1, w2: &w2, b2: &b2, activation, dropouts: Dropouts::default() };
     let tail = Tail::ResidualNorm(norm);
     let (z, saved, _) = sublayer::feed_forward(&rows, &feed, &tail, &y, true);
     let second = feed_forward_backward(&rows, &feed, &tail, &y, &saved.expect("requested"), &z);
     let (plain, saved, _) = residual_norm(&rows, &norm, &x, &z);
     let third = residual_norm_backward(&rows, &norm, &saved, &y);
-    let mut all = vec![y, z, plain, first.x, first.query, first.key, first.value, first.out, first.gamma, first.beta];
+    let mut all = vec![
+        y,
+        z,
+        plain,
+        first.x,
+        first.query,
+        first.key,
+        first.value,
+        first.out,
+        first.gamma,
+        first.beta,
+        first.pairs,
+    ];
     all.extend([second.x, second.w1, second.b1, second.w2, second.b2, third.0, third.1, third.2]);
     all.extend(statistics.map(|statistics| [statistics.mean, statistics.variance].concat()));
     all.into_iter().flatten().map(f32::to_bits).collect()

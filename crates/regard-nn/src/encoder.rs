@@ -12,8 +12,8 @@ use crate::{
     AttentionInput, FeedForward, FeedForwardConfig, MultiHeadAttention, MultiHeadAttentionConfig, Normalization,
     NormalizationConfig, ProjectionInit,
     graph::DropoutFn,
-    ops::{Activation, NormKind, attention_sublayer},
-    trace::{self, Operation},
+    ops::{Activation, NormKind, PairBias, attention_sublayer},
+    trace,
 };
 
 /// Sizes of an [`Encoder`].
@@ -137,38 +137,28 @@ impl EncoderLayer {
     /// If the layer has no weights for them.
     pub fn forward_with_pairs(&self, x: Tensor<3>, pairs: Option<Tensor<4>>) -> Tensor<3> {
         let device = x.device();
-        let input = AttentionInput::self_attention(x.clone());
-        let attended = match pairs {
-            Some(pairs) => Some(self.attention.forward(input.with_bias(self.score_bias(pairs)))),
-            None => self.attention.weights().is_none().then(|| self.attention.forward(input)),
-        };
-        let x = match (attended, self.attention.weights()) {
-            (None, Some(weights)) => {
+        let pairs = pairs.map(|values| match self.pair_bias.as_ref().map(Param::val) {
+            Some(weights) => PairBias { values, weights },
+            None => panic!("encoder: numbers of pairs, but no weights for them"),
+        });
+        let x = match self.attention.weights() {
+            Some(weights) => {
                 let args = self.attention_norm.args(&device);
-                self.attention_norm.update_running(attention_sublayer(x, weights, self.attention.heads, args))
+                self.attention_norm.update_running(attention_sublayer(x, weights, self.attention.heads, pairs, args))
             }
-            (Some(y), _) => self.attention_norm.residual(x, y),
-            (None, None) => unreachable!("without such weights, it has been attended to"),
+            None => {
+                let input = AttentionInput::self_attention(x.clone());
+                let input = match pairs {
+                    Some(pairs) => input.with_bias(pairs.of_scores()),
+                    None => input,
+                };
+                let y = self.attention.forward(input);
+                self.attention_norm.residual(x, y)
+            }
         };
         let args = self.feed_forward_norm.args(&device);
         let normed = trace::scope(|| "feed_forward".into(), || self.feed_forward.residual(x, args));
         self.feed_forward_norm.update_running(normed)
-    }
-
-    /// Bias of the scores `[batch, heads, nodes, nodes]` from `pairs [batch, pair_features, nodes, nodes]`.
-    fn score_bias(&self, pairs: Tensor<4>) -> Tensor<4> {
-        let Some(weights) = self.pair_bias.as_ref().map(Param::val) else {
-            panic!("encoder: numbers of pairs, but no weights for them")
-        };
-        let ([batch, features, queries, keys], heads) = (pairs.dims(), weights.dims()[0]);
-        let rows = pairs.clone().reshape([batch, features, queries * keys]);
-        let bias = weights.clone().unsqueeze::<3>().expand([batch, heads, features]).matmul(rows);
-        let bias = bias.reshape([batch, heads, queries, keys]);
-        trace::step("score_bias", Operation::PairSum)
-            .from(&pairs)
-            .parameter("weight", || weights)
-            .values(["batch", "head", "query", "key"], &bias);
-        bias
     }
 
     /// As [`Self::forward`], with `drop` applied to the results of the attention and of the feed-forward

@@ -4,9 +4,9 @@ use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use crate::{
-    attention::{Instance, InstanceMask, attend},
+    attention::{BiasView, Instance, InstanceMask, attend},
     buffer::Workspace,
-    gemm::{AddResidual, Lhs, Panels, Residual, Size, Store, gemm},
+    gemm::{AddResidual, Lhs, Panels, Residual, Rhs, Size, Store, gemm},
     norm::{
         BatchStatistics, BlockMoments, Moments, Norm, Rows, block_moments, finish_moments, normalise, normalise_block,
     },
@@ -24,6 +24,36 @@ pub struct AttentionWeights<'a> {
     pub value: &'a [f32],
     /// `[heads·value_width, width]`.
     pub out: &'a [f32],
+}
+
+/// Numbers of each pair of nodes, from which the scores have a bias: that of query `i` and key `j` in head `h` is
+/// `Σ_k weights[h, k] · values[k, i, j]`.
+#[derive(Clone, Copy, Debug)]
+pub struct Pairs<'a> {
+    /// `[batch, features, nodes, nodes]`.
+    pub values: &'a [f32],
+    /// `[heads, features]`.
+    pub weights: &'a [f32],
+    /// Numbers of a pair.
+    pub features: usize,
+}
+
+impl<'a> Pairs<'a> {
+    /// The values of instance `b` of so many nodes, `[features, nodes, nodes]`.
+    #[inline(always)]
+    pub(super) fn of_instance(&self, b: usize, nodes: usize) -> &'a [f32] {
+        let size = self.features * nodes * nodes;
+        &self.values[b * size..][..size]
+    }
+
+    /// Writes the bias `[heads, nodes, nodes]` of instance `b`.
+    #[inline(always)]
+    pub(super) fn write_bias<S: Simd>(&self, simd: S, b: usize, layer: &AttentionLayer, bias: &mut [f32]) {
+        let nodes = layer.rows.nodes;
+        let size = Size { m: layer.heads, n: nodes * nodes, k: self.features };
+        let values = Rhs::rows::<S>(self.of_instance(b, nodes), nodes * nodes);
+        gemm(simd, size, Lhs::rows(self.weights, self.features), values, bias, nodes * nodes, Store);
+    }
 }
 
 /// Sizes of the attention sub-layer.
@@ -58,9 +88,15 @@ impl AttentionLayer {
         1.0 / (self.key_width as f32).sqrt()
     }
 
-    /// The attention of one instance whose queries, keys and values are in `projected`.
+    /// Floats of the bias of an instance, where there are pairs.
+    pub(super) fn bias_len(&self, pairs: Option<Pairs<'_>>) -> usize {
+        pairs.map_or(0, |_| self.heads * self.rows.nodes * self.rows.nodes)
+    }
+
+    /// The attention of one instance whose queries, keys and values are in `projected`, with the bias
+    /// `[heads, nodes, nodes]`, if it is not empty.
     #[inline(always)]
-    pub(super) fn instance<'a>(&self, projected: &'a [f32]) -> Instance<'a> {
+    pub(super) fn instance<'a>(&self, projected: &'a [f32], bias: &'a [f32]) -> Instance<'a> {
         let (keys, row, nodes) = (self.keys(), self.projected(), self.rows.nodes);
         Instance {
             query: projected,
@@ -78,7 +114,7 @@ impl AttentionLayer {
             scale: 1.0,
             clamp: None,
             mask: InstanceMask::None,
-            bias: None,
+            bias: (!bias.is_empty()).then_some(BiasView { data: bias, batch: 0, head: nodes * nodes, query: nodes }),
         }
     }
 
@@ -114,6 +150,9 @@ struct Block<'a> {
     norm: &'a Norm<'a>,
     /// Folded batch norm: scale and shift per column.
     folded: Option<&'a (Vec<f32>, Vec<f32>)>,
+    pairs: Option<Pairs<'a>>,
+    /// Number of the first instance of the block.
+    first: usize,
     x: &'a [f32],
     projected: &'a mut [f32],
     attended: &'a mut [f32],
@@ -136,11 +175,14 @@ impl WithSimd for Block<'_> {
         let size = Size { m: rows, n: row, k: width };
         gemm(simd, size, Lhs::rows(self.x, width), self.projections.rhs(), self.projected, row, Store);
         {
-            let example = layer.instance(self.projected);
+            let example = layer.instance(self.projected, &[]);
             let needed = (layer.key_width + example.block::<S>()) * example.padded::<S>();
-            let mut scratch = Workspace::lease(needed);
+            let (mut scratch, mut bias) = (Workspace::lease(needed), Workspace::lease(layer.bias_len(self.pairs)));
             for b in 0..rows / nodes {
-                let instance = layer.instance(&self.projected[b * nodes * row..][..nodes * row]);
+                if let Some(pairs) = self.pairs {
+                    pairs.write_bias(simd, self.first + b, layer, &mut bias);
+                }
+                let instance = layer.instance(&self.projected[b * nodes * row..][..nodes * row], &bias);
                 let lse = self.lse.as_deref_mut().map(|lse| &mut lse[b * layer.heads * nodes..][..layer.heads * nodes]);
                 attend(simd, &instance, &mut self.attended[b * nodes * values..], values, lse, &mut scratch);
             }
@@ -162,12 +204,13 @@ impl WithSimd for Block<'_> {
     }
 }
 
-/// `norm(x + attention(x))` for `x [batch, nodes, width]`. Also returns the batch statistics, if the norm
+/// `norm(x + attention(x))` for `x [batch, nodes, width]`, with a bias of the scores from `pairs`. Also returns the batch statistics, if the norm
 /// computes them, and, if `save` is true, the values that [`super::attention_backward`] needs.
 pub fn attention(
     layer: &AttentionLayer,
     weights: &AttentionWeights<'_>,
     norm: &Norm<'_>,
+    pairs: Option<Pairs<'_>>,
     x: &[f32],
     save: bool,
 ) -> (Vec<f32>, Option<AttentionSaved>, Option<BatchStatistics>) {
@@ -180,7 +223,7 @@ pub fn attention(
         Some((scale, _)) => Panels::pack_forward(values, width, |p, j| weights.out[p * width + j] * scale[j]),
         None => Panels::of_forward(weights.out, values, width),
     };
-    let block = Shared { layer, projections: &projections, output: &output, norm, folded: folded.as_ref() };
+    let block = Shared { layer, projections: &projections, output: &output, norm, folded: folded.as_ref(), pairs };
     if !save && !norm.needs_batch() {
         return (block.infer(x), None, None);
     }
@@ -195,6 +238,7 @@ struct Shared<'a> {
     output: &'a Panels,
     norm: &'a Norm<'a>,
     folded: Option<&'a (Vec<f32>, Vec<f32>)>,
+    pairs: Option<Pairs<'a>>,
 }
 
 impl Shared<'_> {
@@ -202,7 +246,8 @@ impl Shared<'_> {
         let rows = &self.layer.rows;
         let size = (rows.block() * rows.width).max(1);
         let mut out = vec![0.0; x.len()];
-        out.par_chunks_mut(size).zip(x.par_chunks(size)).for_each(|(out, x)| {
+        let instances = rows.block() / rows.nodes.max(1);
+        out.par_chunks_mut(size).zip(x.par_chunks(size)).enumerate().for_each(|(index, (out, x))| {
             let count = x.len() / rows.width;
             let mut projected = Workspace::lease(count * self.layer.projected());
             let mut attended = Workspace::lease(count * self.layer.values());
@@ -213,6 +258,8 @@ impl Shared<'_> {
                 output: self.output,
                 norm: self.norm,
                 folded: self.folded,
+                pairs: self.pairs,
+                first: index * instances,
                 x,
                 projected: &mut projected,
                 attended: &mut attended,
@@ -240,13 +287,16 @@ impl Shared<'_> {
             .zip(lse.par_chunks_mut((block * layer.heads).max(1)))
             .zip(pre.par_chunks_mut((block * width).max(1)))
             .zip(blocks.par_chunks_mut(moments_len.max(1)))
-            .for_each(|(((((x, projected), attended), lse), pre), moments)| {
+            .enumerate()
+            .for_each(|(index, (((((x, projected), attended), lse), pre), moments))| {
                 simd::run(Block {
                     layer,
                     projections: self.projections,
                     output: self.output,
                     norm,
                     folded: None,
+                    pairs: self.pairs,
+                    first: index * (block / rows.nodes.max(1)),
                     x,
                     projected,
                     attended,

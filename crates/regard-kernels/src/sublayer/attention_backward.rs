@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::{
     Accumulators,
-    attention::{AttentionLayer, AttentionSaved, AttentionWeights},
+    attention::{AttentionLayer, AttentionSaved, AttentionWeights, Pairs},
     sum_groups,
 };
 use crate::{
@@ -14,6 +14,7 @@ use crate::{
     gemm::{Accumulate, AddResidual, Lhs, Panels, Rhs, Size, Store, gemm},
     norm::{BatchMeans, BlockGradient, BlockNorm, Norm, NormSums, backward_block, batch_means, merge_sums},
     simd,
+    vector::dot,
 };
 
 /// Gradients of the attention sub-layer, each in the shape of its input.
@@ -33,6 +34,8 @@ pub struct AttentionGradients {
     pub gamma: Vec<f32>,
     /// Gradient of the norm's beta.
     pub beta: Vec<f32>,
+    /// Gradient of the weights of pairs; empty where there are none.
+    pub pairs: Vec<f32>,
 }
 
 struct Shared<'a> {
@@ -43,6 +46,7 @@ struct Shared<'a> {
     /// Transposed query, key and value projections `[projected, width]` and output projection `[width, values]`.
     projections: &'a Panels,
     output: &'a Panels,
+    pairs: Option<Pairs<'a>>,
     x: &'a [f32],
     grad: &'a [f32],
 }
@@ -54,14 +58,14 @@ struct Group<'a> {
 }
 
 impl WithSimd for Group<'_> {
-    type Output = Accumulators<2>;
+    type Output = Accumulators<3>;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Accumulators<2> {
+    fn with_simd<S: Simd>(self, simd: S) -> Accumulators<3> {
         let layer = self.shared.layer;
         let rows = &layer.rows;
         let size = rows.block() * rows.width;
-        let mut sums = Accumulators::zeros(layer.gradient_sizes(), rows.width);
+        let mut sums = Accumulators::zeros(layer.gradient_sizes(self.shared.pairs), rows.width);
         for (i, out) in self.out.chunks_mut(size.max(1)).enumerate() {
             self.shared.block(simd, self.first + i, out, &mut sums);
         }
@@ -70,16 +74,17 @@ impl WithSimd for Group<'_> {
 }
 
 impl AttentionLayer {
-    /// Number of floats of the gradients of the query, key and value projections together, and of the output
-    /// projection.
-    fn gradient_sizes(&self) -> [usize; 2] {
-        [self.rows.width * self.projected(), self.values() * self.rows.width]
+    /// Number of floats of the gradients of the query, key and value projections together, of the output
+    /// projection, and of the weights of pairs.
+    fn gradient_sizes(&self, pairs: Option<Pairs<'_>>) -> [usize; 3] {
+        let pairs = pairs.map_or(0, |pairs| self.heads * pairs.features);
+        [self.rows.width * self.projected(), self.values() * self.rows.width, pairs]
     }
 }
 
 impl Shared<'_> {
     #[inline(always)]
-    fn block<S: Simd>(&self, simd: S, index: usize, out: &mut [f32], sums: &mut Accumulators<2>) {
+    fn block<S: Simd>(&self, simd: S, index: usize, out: &mut [f32], sums: &mut Accumulators<3>) {
         let (layer, rows) = (self.layer, &self.layer.rows);
         let (width, row, values) = (rows.width, layer.projected(), layer.values());
         let first = index * rows.block();
@@ -101,7 +106,7 @@ impl Shared<'_> {
         let right = Rhs::rows::<S>(pre_grad, width);
         gemm(simd, size, Lhs::transposed(attended, values), right, &mut sums.weights[1], width, Accumulate);
 
-        self.attention(simd, first, count, attended_grad, projected_grad);
+        self.attention(simd, first, count, attended_grad, projected_grad, &mut sums.weights[2]);
 
         let size = Size { m: width, n: row, k: count };
         let x = Lhs::transposed(&self.x[span], width);
@@ -111,22 +116,38 @@ impl Shared<'_> {
         gemm(simd, size, Lhs::rows(projected_grad, row), self.projections.rhs(), out, width, residual);
     }
 
-    /// Gradients of queries, keys and values of the block's instances, side by side.
+    /// Gradients of queries, keys and values of the block's instances, side by side; that of the weights of pairs is added
+    /// to `of_pairs`.
     #[inline(always)]
-    fn attention<S: Simd>(&self, simd: S, first: usize, count: usize, grad: &[f32], out: &mut [f32]) {
+    fn attention<S: Simd>(
+        &self,
+        simd: S,
+        first: usize,
+        count: usize,
+        grad: &[f32],
+        out: &mut [f32],
+        of_pairs: &mut [f32],
+    ) {
         let layer = self.layer;
         let (nodes, row, values, keys) = (layer.rows.nodes, layer.projected(), layer.values(), layer.keys());
         let projected = &self.saved.projected[first * row..][..count * row];
-        let mut scratch = Workspace::lease(backward_scratch::<S>(&layer.instance(projected)));
+        let mut scratch = Workspace::lease(backward_scratch::<S>(&layer.instance(projected, &[])));
         let mut own = Workspace::lease(nodes * row);
+        let size = layer.bias_len(self.pairs);
+        let (mut bias, mut scores) = (Workspace::lease(size), Workspace::lease(size));
         for b in 0..count / nodes {
-            let instance = layer.instance(&projected[b * nodes * row..][..nodes * row]);
+            if let Some(pairs) = self.pairs {
+                pairs.write_bias(simd, first / nodes + b, layer, &mut bias);
+            }
+            let instance = layer.instance(&projected[b * nodes * row..][..nodes * row], &bias);
             let lse = &self.saved.lse[(first + b * nodes) * layer.heads..][..nodes * layer.heads];
             let (query, rest) = own.split_at_mut(nodes * keys);
             let (key, value) = rest.split_at_mut(nodes * keys);
             key.fill(0.0);
             value.fill(0.0);
-            let into = GradientsMut { query, key, value, query_ld: keys, key_ld: keys, value_ld: values, scores: None };
+            let scores_of = self.pairs.is_some().then_some(&mut scores[..]);
+            let into =
+                GradientsMut { query, key, value, query_ld: keys, key_ld: keys, value_ld: values, scores: scores_of };
             attend_backward(
                 simd,
                 &instance,
@@ -136,6 +157,15 @@ impl Shared<'_> {
                 into,
                 &mut scratch,
             );
+            if let Some(pairs) = self.pairs {
+                let values = pairs.of_instance(first / nodes + b, nodes);
+                let of_heads = scores.chunks_exact(nodes * nodes).zip(of_pairs.chunks_exact_mut(pairs.features));
+                for (scores, sums) in of_heads {
+                    for (values, sum) in values.chunks_exact(nodes * nodes).zip(sums) {
+                        *sum += dot(simd, scores, values);
+                    }
+                }
+            }
             let (query, rest) = own.split_at(nodes * keys);
             let (key, value) = rest.split_at(nodes * keys);
             for (i, out) in out[b * nodes * row..][..nodes * row].chunks_exact_mut(row).enumerate() {
@@ -152,6 +182,7 @@ pub fn attention_backward(
     layer: &AttentionLayer,
     weights: &AttentionWeights<'_>,
     norm: &Norm<'_>,
+    pairs: Option<Pairs<'_>>,
     x: &[f32],
     saved: &AttentionSaved,
     grad: &[f32],
@@ -165,14 +196,15 @@ pub fn attention_backward(
         p => weights.value[j * values + p - 2 * keys],
     });
     let output = Panels::of_transposed(weights.out, width, values);
-    let shared = Shared { layer, norm, saved, means: &means, projections: &projections, output: &output, x, grad };
+    let shared =
+        Shared { layer, norm, saved, means: &means, projections: &projections, output: &output, pairs, x, grad };
     let mut dx = vec![0.0; x.len()];
-    let groups: Vec<Accumulators<2>> = dx
+    let groups: Vec<Accumulators<3>> = dx
         .par_chunks_mut((rows.group() * rows.block() * width).max(1))
         .enumerate()
         .map(|(g, out)| simd::run(Group { shared: &shared, first: g * rows.group(), out }))
         .collect();
-    let ([projected, out], norms): (_, Vec<NormSums>) = sum_groups(groups, layer.gradient_sizes());
+    let ([projected, out, pairs], norms): (_, Vec<NormSums>) = sum_groups(groups, layer.gradient_sizes(pairs));
     let (gamma, beta) = merge_sums(means, &norms);
     let part = |from: usize, wide: usize| -> Vec<f32> {
         projected.chunks_exact(row).flat_map(|row| row[from..from + wide].iter().copied()).collect()
@@ -185,5 +217,6 @@ pub fn attention_backward(
         out,
         gamma,
         beta,
+        pairs,
     }
 }

@@ -15,7 +15,7 @@ mod output;
 mod projections;
 
 use crate::{buffer::Workspace, norm::NormSums, vector::sum_in_order};
-pub use attention::{AttentionLayer, AttentionSaved, AttentionWeights, attention};
+pub use attention::{AttentionLayer, AttentionSaved, AttentionWeights, Pairs, attention};
 pub use attention_backward::{AttentionGradients, attention_backward};
 pub use feed_forward::{Dropouts, FeedForwardSaved, FeedForwardWeights, Tail, feed_forward};
 pub use feed_forward_backward::{FeedForwardGradients, feed_forward_backward};

@@ -295,18 +295,56 @@ pub struct AttentionWeights {
     pub out: Tensor<2>,
 }
 
-/// `norm(x + MHA(x))` of `[batch, nodes, width]`, without a mask.
+/// Numbers of each pair of a query and a key, from which scores have a bias: that of query `i` and key `j` in head `h` is
+/// `Σ_k weights[h, k] · values[k, i, j]`. No gradient passes to the values.
+#[derive(Clone, Debug)]
+pub struct PairBias {
+    /// `[batch, features, queries, keys]`
+    pub values: Tensor<4>,
+    /// `[heads, features]`
+    pub weights: Tensor<2>,
+}
+
+impl PairBias {
+    /// The bias `[batch, heads, queries, keys]`.
+    pub fn of_scores(self) -> Tensor<4> {
+        let Self { values, weights } = self;
+        let ([batch, features, queries, keys], heads) = (values.dims(), weights.dims()[0]);
+        let rows = values.clone().detach().reshape([batch, features, queries * keys]);
+        let bias = weights.clone().unsqueeze::<3>().expand([batch, heads, features]).matmul(rows);
+        let bias = bias.reshape([batch, heads, queries, keys]);
+        trace::step("score_bias", Operation::PairSum)
+            .from(&values)
+            .parameter("weight", || weights)
+            .values(["batch", "head", "query", "key"], &bias);
+        bias
+    }
+}
+
+/// `norm(x + MHA(x))` of `[batch, nodes, width]`, without a mask, with a bias of the scores from `pairs`.
 ///
 /// # Panics
 /// If the shapes do not match.
-pub fn attention_sublayer(x: Tensor<3>, weights: AttentionWeights, heads: usize, norm: NormArgs) -> NormOutput {
-    if !has_kernels(&x.device()) || x.dims().contains(&0) {
-        return attention_sublayer_composed(x, weights, heads, norm);
-    }
+pub fn attention_sublayer(
+    x: Tensor<3>,
+    weights: AttentionWeights,
+    heads: usize,
+    pairs: Option<PairBias>,
+    norm: NormArgs,
+) -> NormOutput {
     let [batch, nodes, _] = x.dims();
+    if let Some(PairBias { values, weights }) = &pairs {
+        let features = weights.dims()[1];
+        assert_eq!(values.dims(), [batch, features, nodes, nodes], "attention sub-layer: numbers of pairs");
+        assert_eq!(weights.dims()[0], heads, "attention sub-layer: heads of the weights of pairs");
+    }
+    if !has_kernels(&x.device()) || x.dims().contains(&0) {
+        return attention_sublayer_composed(x, weights, heads, pairs, norm);
+    }
     let (norm, [gamma, beta]) = FusedNorm::new(norm);
     let AttentionWeights { query, key, value, out } = weights;
-    let inputs = vec![input(x), input(query), input(key), input(value), input(out), gamma, beta];
+    let mut inputs = vec![input(x), input(query), input(key), input(value), input(out), gamma, beta];
+    inputs.extend(pairs.into_iter().flat_map(|pairs| [input(pairs.values.detach()), input(pairs.weights)]));
     norm_output(&norm.clone(), batch * nodes, run(FusedSublayer { heads, norm }, inputs))
 }
 
@@ -318,6 +356,7 @@ pub fn attention_sublayer_composed(
     x: Tensor<3>,
     weights: AttentionWeights,
     heads: usize,
+    pairs: Option<PairBias>,
     norm: NormArgs,
 ) -> NormOutput {
     let [batch, nodes, width] = x.dims();
@@ -337,7 +376,8 @@ pub fn attention_sublayer_composed(
     };
     let options = AttentionOptions::new(heads, weights.query.dims()[1] / heads.max(1));
     let (query, key) = (project("query", weights.query), project("key", weights.key));
-    let merged = attention_composed(query, key, project("value", weights.value), None, &options);
+    let value = project("value", weights.value);
+    let merged = attention_composed(query, key, value, pairs.map(PairBias::of_scores), &options);
     let out = Projection { weight: weights.out.clone(), bias: None }.of_rows(merged.clone());
     trace::step("output", Operation::Linear)
         .source(SUBLAYER)
@@ -347,7 +387,7 @@ pub fn attention_sublayer_composed(
     residual_norm_composed(x, out, norm)
 }
 
-/// The kernel. Its inputs are `x`, the four projections, gamma, beta.
+/// The kernel. Its inputs are `x`, the four projections, gamma, beta, and optionally the values and weights of pairs.
 #[derive(Debug)]
 struct FusedSublayer {
     heads: usize,
@@ -370,21 +410,27 @@ fn weights<'a>(inputs: &[Array<'a>]) -> sublayer::AttentionWeights<'a> {
     sublayer::AttentionWeights { query, key, value, out }
 }
 
+fn pairs<'a>(inputs: &[Array<'a>]) -> Option<sublayer::Pairs<'a>> {
+    let [values, weights] = [inputs.get(7)?, inputs.get(8)?];
+    Some(sublayer::Pairs { values: values.data, weights: weights.data, features: weights.shape[1] })
+}
+
 impl Kernel for FusedSublayer {
     type Saved = sublayer::AttentionSaved;
 
     fn forward(&self, inputs: &[Array<'_>], save: bool) -> Output<Self::Saved> {
         let norm = self.norm.view(inputs[5].data, inputs[6].data);
         let (y, saved, statistics) =
-            sublayer::attention(&self.layer(inputs), &weights(inputs), &norm, inputs[0].data, save);
+            sublayer::attention(&self.layer(inputs), &weights(inputs), &norm, pairs(inputs), inputs[0].data, save);
         Output { y, shape: inputs[0].shape.to_vec(), extra: statistics_values(statistics), saved }
     }
 
     fn backward(&self, inputs: &[Array<'_>], saved: &Self::Saved, grad: &[f32], _: &[bool]) -> Vec<Vec<f32>> {
         let norm = self.norm.view(inputs[5].data, inputs[6].data);
-        let gradients =
-            sublayer::attention_backward(&self.layer(inputs), &weights(inputs), &norm, inputs[0].data, saved, grad);
-        let sublayer::AttentionGradients { x, query, key, value, out, gamma, beta } = gradients;
-        vec![x, query, key, value, out, gamma, beta]
+        let (layer, weights, x) = (self.layer(inputs), weights(inputs), inputs[0].data);
+        let gradients = sublayer::attention_backward(&layer, &weights, &norm, pairs(inputs), x, saved, grad);
+        let sublayer::AttentionGradients { x, query, key, value, out, gamma, beta, pairs } = gradients;
+        let all = vec![x, query, key, value, out, gamma, beta, vec![], pairs];
+        all.into_iter().take(inputs.len()).collect()
     }
 }

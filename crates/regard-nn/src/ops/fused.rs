@@ -41,7 +41,7 @@ pub(crate) trait Kernel: Debug + Send + Sync + 'static {
     /// Computes the result and, if `save` is true, the values that the backward pass needs.
     fn forward(&self, inputs: &[Array<'_>], save: bool) -> Output<Self::Saved>;
     /// Computes the gradient of each input from that of the result. If `requires_grad[i]` is false, the gradient
-    /// of input `i` is not used.
+    /// of input `i` is not used and may be empty.
     fn backward(
         &self,
         inputs: &[Array<'_>],
@@ -87,7 +87,12 @@ impl<K: Kernel> AnyKernel for K {
             with_arrays(std::slice::from_ref(grad), |grad| self.backward(arrays, saved, grad[0].data, requires_grad))
         });
         let shapes = inputs.iter().map(|input| input.shape().to_vec());
-        gradients.into_iter().zip(shapes).map(|(gradient, shape)| flex(gradient, shape)).collect()
+        let gradient = |((gradient, shape), required): ((Vec<f32>, Vec<usize>), &bool)| match required {
+            true => flex(gradient, shape),
+            // It may have been left out.
+            false => flex(vec![0.0], vec![1]),
+        };
+        gradients.into_iter().zip(shapes).zip(requires_grad).map(gradient).collect()
     }
 }
 

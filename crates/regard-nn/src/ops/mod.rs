@@ -27,7 +27,7 @@ mod tours;
 use std::{cell::Cell, sync::OnceLock};
 
 pub use attention::{
-    AttentionOptions, AttentionWeights, MASKED, attention, attention_composed, attention_sublayer,
+    AttentionOptions, AttentionWeights, MASKED, PairBias, attention, attention_composed, attention_sublayer,
     attention_sublayer_composed, attention_weights,
 };
 pub use dropout::{Dropout, apply_dropout};

@@ -4,7 +4,7 @@
 use crate::agreement::{Leaves, agree};
 use burn::tensor::{Device, Tensor};
 use regard_nn::ops::{
-    Activation, AttentionWeights, NormArgs, NormKind, Projection, attention_sublayer, feed_forward,
+    Activation, AttentionWeights, NormArgs, NormKind, PairBias, Projection, attention_sublayer, feed_forward,
     feed_forward_sublayer, output_sublayer, projections, residual_norm, with_kernels,
 };
 use regard_testing::{input, values_of};
@@ -83,7 +83,15 @@ fn sublayers_in_odd_shapes() {
             agree(&shapes, |x| {
                 let weights = AttentionWeights { query: x.get(1), key: x.get(2), value: x.get(3), out: x.get(4) };
                 let args = norm_args(kind, x, 5, running);
-                attention_sublayer(x.get(0), weights, heads, args).y
+                attention_sublayer(x.get(0), weights, heads, None, args).y
+            });
+            // Numbers of pairs are inputs, which have no gradient.
+            let of_heads = [heads, 3];
+            agree(&[&shapes[..], &[&of_heads]].concat(), |x| {
+                let weights = AttentionWeights { query: x.get(1), key: x.get(2), value: x.get(3), out: x.get(4) };
+                let args = norm_args(kind, x, 5, running);
+                let pairs = PairBias { values: input([b, 3, n, n], 60, &Leaves::device()), weights: x.get(7) };
+                attention_sublayer(x.get(0), weights, heads, Some(pairs), args).y
             });
             let shapes: [&[usize]; 7] =
                 [&[b, n, width], &[width, hidden], &[hidden], &[hidden, width], &[width], &[width], &[width]];
