@@ -135,6 +135,12 @@ pub(crate) fn plain(model: &Model, verbose: bool) -> String {
             config.tanh_clipping
         ),
     );
+    match (config.distances, config.distance_bias) {
+        (true, true) => line("distances", "seen by decoder and encoder (`model.distance_bias`)".to_owned()),
+        (true, false) => line("distances", "seen by the decoder".to_owned()),
+        (false, true) => line("distances", "seen by the encoder (`model.distance_bias`)".to_owned()),
+        (false, false) => {}
+    }
     line("parameters", parameters_text(config.parameters(), &model.weights));
     if let Some(manifest) = &model.info.manifest {
         for (key, value) in history(manifest) {

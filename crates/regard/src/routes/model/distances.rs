@@ -142,7 +142,7 @@ pub(crate) fn check_pairs(name: &str, nodes: usize) -> Result<()> {
     }
     let reason = format!("has {nodes} nodes; a network whose encoder sees distances takes at most {MOST_NODES}");
     let error = Error::Unsupported { what: name.to_owned(), reason };
-    Err(error.with_hint("use a model without `distance_bias` (see `regard model show`)"))
+    Err(error.with_hint("use a model without `model.distance_bias` (see `regard model show`)"))
 }
 
 /// [`PAIR_FEATURES`] of all pairs of nodes with the `rows [batch, nodes, features]` of
