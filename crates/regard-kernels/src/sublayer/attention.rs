@@ -204,8 +204,8 @@ impl WithSimd for Block<'_> {
     }
 }
 
-/// `norm(x + attention(x))` for `x [batch, nodes, width]`, with a bias of the scores from `pairs`. Also returns the batch statistics, if the norm
-/// computes them, and, if `save` is true, the values that [`super::attention_backward`] needs.
+/// `norm(x + attention(x))` for `x [batch, nodes, width]`, with a bias of the scores from `pairs`. Also returns the batch
+/// statistics, if the norm computes them, and, if `save` is true, the values that [`super::attention_backward`] needs.
 pub fn attention(
     layer: &AttentionLayer,
     weights: &AttentionWeights<'_>,

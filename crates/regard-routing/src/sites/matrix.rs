@@ -9,6 +9,8 @@ use crate::{Error, Result};
 pub struct DistanceMatrix {
     nodes: usize,
     entries: Entries,
+    /// Factor of every entry.
+    factor: f64,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -44,7 +46,7 @@ impl DistanceMatrix {
             return Err(Error::invalid("distance matrix", reason));
         }
         finite(&lower)?;
-        Ok(Self { nodes, entries: Entries::Lower(Arc::new(lower)) })
+        Ok(Self { nodes, entries: Entries::Lower(Arc::new(lower)), factor: 1.0 })
     }
 
     /// Matrix `[nodes, nodes]`, row by row: each number is the distance from the node of its row to that of its column. The
@@ -70,7 +72,7 @@ impl DistanceMatrix {
         if pairs().all(|(row, column)| rows[row * nodes + column] == rows[column * nodes + row]) {
             return Self::from_lower(nodes, pairs().map(|(row, column)| rows[row * nodes + column]).collect());
         }
-        Ok(Self { nodes, entries: Entries::Rows(Arc::new(rows)) })
+        Ok(Self { nodes, entries: Entries::Rows(Arc::new(rows)), factor: 1.0 })
     }
 
     /// The same distances among some of the nodes, in this order.
@@ -85,23 +87,20 @@ impl DistanceMatrix {
         Self::from_rows(order.len(), rows.collect())
     }
 
-    /// The distances times a factor.
+    /// The distances times a factor; the numbers themselves are shared.
     ///
     /// # Errors
     /// [`Error::Invalid`] when one is not finite then.
     pub fn scaled(&self, factor: f64) -> Result<Self> {
-        if factor == 1.0 {
-            return Ok(self.clone());
-        }
-        match &self.entries {
-            Entries::Lower(lower) => {
-                Self::from_lower(self.nodes, lower.iter().map(|distance| distance * factor).collect())
+        let factor = self.factor * factor;
+        let largest = match &self.entries {
+            Entries::Lower(numbers) | Entries::Rows(numbers) => {
+                numbers.iter().fold(0.0, |most: f64, v| most.max(v.abs()))
             }
-            _ => {
-                let rows = (0..self.nodes).flat_map(|i| (0..self.nodes).map(move |j| self.get(i, j) * factor));
-                Self::from_rows(self.nodes, rows.collect())
-            }
-        }
+            Entries::Entrances(entrances) => entrances.barred,
+        };
+        finite(&[factor, largest * factor])?;
+        Ok(Self { factor, ..self.clone() })
     }
 
     /// If true, all distances are the same in both directions.
@@ -132,7 +131,7 @@ impl DistanceMatrix {
             assert!(i < self.nodes, "node {i} of {}", self.nodes);
             return 0.0;
         }
-        match &self.entries {
+        let entry = match &self.entries {
             Entries::Lower(lower) => {
                 let (row, column) = if i > j { (i, j) } else { (j, i) };
                 lower[row * (row - 1) / 2 + column]
@@ -150,7 +149,8 @@ impl DistanceMatrix {
                     _ => *barred,
                 }
             }
-        }
+        };
+        entry * self.factor
     }
 
     /// Distances that differ by direction as ones that do not, between twice as many nodes: node `2 i` is the entrance of
@@ -160,6 +160,10 @@ impl DistanceMatrix {
     /// it as rarely as it can. `None` for a symmetric matrix.
     pub(crate) fn with_entrances(&self) -> Option<(Self, f64)> {
         let Entries::Rows(rows) = &self.entries else { return None };
+        if self.factor != 1.0 {
+            let rows = rows.iter().map(|distance| distance * self.factor).collect();
+            return Self::from_rows(self.nodes, rows).ok()?.with_entrances();
+        }
         let between = (0..self.nodes).flat_map(|i| (0..self.nodes).filter(move |&j| j != i).map(move |j| (i, j)));
         let (least, most) = between
             .map(|(i, j)| self.get(i, j))
@@ -168,7 +172,7 @@ impl DistanceMatrix {
         let shortest = self.nodes as f64 * (most - least);
         let (added, barred) = (shortest - least, 4.0 * shortest);
         let entries = Entries::Entrances(Entrances { rows: Arc::clone(rows), added, shortest, barred });
-        Some((Self { nodes: 2 * self.nodes, entries }, added))
+        Some((Self { nodes: 2 * self.nodes, entries, factor: 1.0 }, added))
     }
 
     /// The length of the shortest way from an exit to the entrance of another node, where nodes have them.
@@ -210,6 +214,11 @@ mod tests {
         let (both, added) = m.with_entrances().unwrap();
         assert_eq!((both.len(), both.get(2, 3), both.get(3, 4), both.get(4, 3)), (6, 0.0, 4.0 + added, 4.0 + added));
         assert!(both.get(2, 4) > 2.0 * both.get(3, 4) && both.is_symmetric());
+        let half = m.scaled(0.5).unwrap();
+        assert_eq!((half.get(0, 1), half.get(1, 0), half.select(&[2, 0]).unwrap().get(0, 1)), (0.5, 1.5, 2.5));
+        let (entrances, added) = half.with_entrances().unwrap();
+        assert_eq!(entrances.get(3, 4), 2.0 + added);
+        assert!(m.scaled(f64::MAX).is_err() && m.scaled(f64::NAN).is_err());
     }
 
     #[test]

@@ -53,7 +53,7 @@ fn explain<I: SolverInstance>(model: &AttentionModel, name: &str, instance: &I) 
     }
     let device = model.device();
     let environment = ProblemEnvironment::<I::Problem>::default();
-    let features = features(&environment, std::slice::from_ref(&problem), &device)?;
+    let features = features(&environment, std::slice::from_ref(&problem), model.distance_bias, &device)?;
     let encode = || model.encode(features.clone());
     let distances = model.distances.then(|| Distances::of(&problem));
     let construct = |embeddings, starts: Vec<_>| {

@@ -150,7 +150,7 @@ impl<E: Environment> Laws<'_, E> {
     fn one_pass(&self) -> Result<Option<String>> {
         let (model, instances) = (self.model()?, self.instances()?);
         let rollout = model.rollout();
-        let embeddings = model.encode(features(self.environment, &instances, &Device::flex())?);
+        let embeddings = model.encode(features(self.environment, &instances, model.distance_bias, &Device::flex())?);
         let selection = NodeSelection::Sample { temperature: 1.0, top_p: 1.0, seed: self.options.seed };
         for start in [Start::Empty(1), Start::Spread(2)] {
             let forced = usize::from(start == Start::Spread(2));

@@ -192,6 +192,18 @@ fn a_folder_with_a_run_is_not_overwritten_nor_another_run_continued() {
 }
 
 #[test]
+fn every_baseline_learns_with_a_matrix_that_the_encoder_sees() {
+    let folder = tempfile::tempdir().unwrap();
+    for baseline in ["shared", "rollout", "critic", "exponential"] {
+        let starts = if baseline == "shared" { 0 } else { 1 };
+        let sets = [format!("train.baseline={baseline}"), format!("train.num_starts={starts}")];
+        let matrix = ["data.distribution=asymmetric", "model.distance_bias=true", "model.distances=true"];
+        let sets: Vec<&str> = sets.iter().map(String::as_str).chain(matrix).collect();
+        run(&experiment(&sets), &folder.path().join(baseline), false, Some(2)).unwrap();
+    }
+}
+
+#[test]
 fn a_run_may_begin_with_another_ones_weights() {
     let folder = tempfile::tempdir().unwrap();
     let first = folder.path().join("first");

@@ -190,7 +190,7 @@ impl AttentionModel {
             regard_data::cancel::check();
             let first = chunk * at_once;
             let seen = environment.views(instances, options.augment)?;
-            let embeddings = self.encode(features(environment, &seen, &self.device())?);
+            let embeddings = self.encode(features(environment, &seen, self.distance_bias, &self.device())?);
             let walks = self.walks(environment, embeddings.clone(), &seen, nodes, options, first)?;
             let choices = match views * trajectories > 1 {
                 true => self.choices(environment, embeddings, instances, nodes, options, first)?,
@@ -273,10 +273,11 @@ pub(super) fn check_probabilities(walks: &[Vec<Walk>], instance: impl Fn(usize) 
 }
 
 /// Features of instances of one size as [`AttentionModel::encode`] takes them, `[instances, nodes, features]`, with the
-/// distances to all nodes where they are not straight.
+/// distances to all nodes where they are not straight, if the encoder sees them.
 pub(super) fn features<E: Environment>(
     environment: &E,
     instances: &[E::Instance],
+    distance_bias: bool,
     device: &Device,
 ) -> Result<Tensor<3>> {
     let nodes = instances.first().map_or(0, |first| environment.nodes(first));
@@ -284,7 +285,7 @@ pub(super) fn features<E: Environment>(
         Tensor::<3>::from_data(TensorData::new(values, [instances.len(), nodes, wide]), device)
     };
     let features = tensor(environment.features(instances)?, environment.spec().features);
-    Ok(match environment.matrices(instances) {
+    Ok(match distance_bias.then(|| environment.matrices(instances)).flatten() {
         Some(matrices) => Tensor::cat(vec![features, tensor(matrices, nodes)], 2),
         None => features,
     })

@@ -279,8 +279,8 @@ impl AttentionModel {
     }
 }
 
-/// The features of nodes without their distances.
-fn of_nodes(rows: Tensor<3>, features: usize) -> Tensor<3> {
+/// The features of nodes, `[batch, nodes, features]`, without the distances that may follow them.
+pub(super) fn of_nodes(rows: Tensor<3>, features: usize) -> Tensor<3> {
     let [_, nodes, wide] = rows.dims();
     if wide == features {
         return rows;

@@ -18,7 +18,7 @@ use crate::Result;
 use crate::routes::decode::DecodeOptions;
 use crate::routes::environment::Environment;
 use crate::routes::experiment::RouteExperiment;
-use crate::routes::model::{AttentionModel, AttentionModelConfig, norm_kind};
+use crate::routes::model::{AttentionModel, AttentionModelConfig, norm_kind, of_nodes};
 use crate::train::{BaselineComparison, Stream, derived};
 
 /// The mean over each instance's tours (Kwon et al. 2020, §4.2): one value for each of `costs`,
@@ -185,6 +185,7 @@ impl Critic {
     /// Predicted costs `[batch]` of nodes with features `points [batch, nodes, features]`.
     pub(super) fn forward(&self, points: Tensor<3>) -> Tensor<1> {
         let batch = points.dims()[0];
+        let points = of_nodes(points, self.embedding.weight.dims()[0]);
         let graph = self.encoder.forward(ops::linear(&self.embedding, points)).mean_dim(1);
         let width = graph.dims()[2];
         let hidden = activation::relu(self.hidden.forward(graph.reshape([batch, width])));

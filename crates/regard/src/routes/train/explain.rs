@@ -15,6 +15,7 @@ use crate::explain::{Labels, Trace, check_size};
 use crate::routes::environment::ProblemEnvironment;
 use crate::routes::experiment::{BaselineKind, Loss, RouteExperiment};
 use crate::routes::explain::{feature_names, own_step};
+use crate::routes::model::of_nodes;
 use crate::train::{at_checkpoint, gradients};
 use crate::{Error, Result};
 
@@ -158,8 +159,9 @@ impl Steps {
     }
 
     fn tours<P: Problem>(&mut self, step: &SampledStep<P>) {
-        let [instances, nodes, features] = step.points.dims();
-        let points = step.points.to_data().iter::<f32>().collect();
+        let points = of_nodes(step.points.clone(), P::FEATURES);
+        let [instances, nodes, features] = points.dims();
+        let points = points.to_data().iter::<f32>().collect();
         let axes = [("instance", instances), ("node", nodes), ("feature", features)];
         self.add(
             "instances",

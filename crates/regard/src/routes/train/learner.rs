@@ -333,7 +333,7 @@ impl<E: Environment> PolicyLearner<E> {
             (BaselineKind::Shared, starts) => starts,
             _ => 1,
         };
-        let points = features(environment, &instances, &self.device)?;
+        let points = features(environment, &instances, self.experiment.model.distance_bias, &self.device)?;
         let model = &self.trainee.model;
         let embeddings = model.encode(points.clone());
         let inner = embeddings.clone().inner();
