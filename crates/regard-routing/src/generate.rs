@@ -144,20 +144,19 @@ impl Points {
 
     /// The next `n` nodes, the first of them in the place of a depot if the flag is set.
     fn draw(self, draws: &mut Draws, n: usize, depot: bool) -> Locations {
+        if self == Self::Asymmetric {
+            return of_matrix(asymmetric(draws, n));
+        }
         let nodes = n - usize::from(depot);
         let mut points: Vec<[f32; 2]> = (0..usize::from(depot)).map(|_| draws.point()).collect();
         match self {
-            Self::Uniform | Self::Hills => points.extend((0..nodes).map(|_| draws.point())),
+            Self::Uniform | Self::Hills | Self::Asymmetric => points.extend((0..nodes).map(|_| draws.point())),
             Self::Cluster { centres } => points.extend(clusters(draws, centres.max(1) as usize, nodes)),
             Self::GaussianMixture { centres, scale } => {
                 points.extend(mixture(draws, centres.max(1), scale.into(), nodes))
             }
-            Self::Asymmetric => return of_matrix(asymmetric(draws, n)),
         }
-        match self {
-            Self::Hills => uphill(draws, points),
-            _ => points.into(),
-        }
+        if self == Self::Hills { uphill(draws, points) } else { points.into() }
     }
 }
 

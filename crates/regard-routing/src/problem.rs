@@ -55,6 +55,13 @@ pub trait Problem: Clone + Send + Sync + Sized + 'static {
     fn matrix(&self) -> Option<&DistanceMatrix> {
         None
     }
+    /// Distance from one node to another, in this unit.
+    fn distance(&self, from: usize, to: usize) -> f64 {
+        match self.matrix() {
+            Some(matrix) => matrix.get(from, to),
+            None => distance(self.points()[from], self.points()[to]),
+        }
+    }
     /// Number of nodes, the depot among them.
     fn nodes(&self) -> usize {
         self.points().len()
@@ -218,7 +225,7 @@ impl Precision {
 }
 
 /// Straight distance.
-pub fn distance(a: [f32; 2], b: [f32; 2]) -> f64 {
+pub(crate) fn distance(a: [f32; 2], b: [f32; 2]) -> f64 {
     let ([ax, ay], [bx, by]) = (a.map(f64::from), b.map(f64::from));
     (ax - bx).hypot(ay - by)
 }

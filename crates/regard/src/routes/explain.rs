@@ -7,7 +7,7 @@ use regard_routing::{Instance, Problem, ProblemVisitor, SolverInstance, State};
 
 use super::decode::{check_probabilities, features};
 use super::environment::{ProblemEnvironment, Walk};
-use super::model::{AttentionModel, Distances, PAIR_FEATURES, WithDistances, check_pairs};
+use super::model::{AttentionModel, Distances, PAIR_FEATURES, WithDistances};
 use super::solve::{SolveOptions, solve};
 use crate::explain::{Labels, Layout, Trace, check_size};
 use crate::{Error, Result};
@@ -48,9 +48,7 @@ fn explain<I: SolverInstance>(model: &AttentionModel, name: &str, instance: &I) 
     let problem = instance.in_unit_square();
     let sites = instance.sites();
     check_size(sites.name(), "nodes", problem.nodes(), |nodes| numbers(model, nodes))?;
-    if model.distance_bias {
-        check_pairs(sites.name(), problem.nodes())?;
-    }
+    model.check_pairs(sites.name(), problem.nodes())?;
     let device = model.device();
     let environment = ProblemEnvironment::<I::Problem>::default();
     let features = features(&environment, std::slice::from_ref(&problem), model.distance_bias, &device)?;

@@ -12,7 +12,7 @@ use regard_routing::Problem;
 
 use self::choice::best;
 use super::environment::{Environment, ProblemEnvironment, RolloutOptions, Start, Walk};
-use super::model::{AttentionModel, check_pairs};
+use super::model::AttentionModel;
 use crate::{Error, Result};
 
 /// Decoding of a policy.
@@ -171,9 +171,7 @@ impl AttentionModel {
     ) -> Result<Vec<Decoded>> {
         let Some(nodes) = instances.first().map(|first| environment.nodes(first)) else { return Ok(Vec::new()) };
         check(environment, instances, nodes, options)?;
-        if self.distance_bias {
-            check_pairs("an instance", nodes)?;
-        }
+        self.check_pairs("an instance", nodes)?;
         if nodes == 0 {
             let empty = vec![vec![Walk { nodes: vec![], log_probability: 0.0 }]; instances.len()];
             let costs = measure.costs(environment, instances, &empty, 0)?;

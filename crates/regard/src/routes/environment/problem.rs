@@ -7,7 +7,6 @@ use rayon::prelude::*;
 use regard_nn::ops::Tours;
 use regard_nn::{Outcome, Rollout, State};
 use regard_routing::generate::GeneratorConfig;
-use regard_routing::problem::distance;
 use regard_routing::{LocalSearchOptions, Problem, ProblemSpec};
 
 use super::{Environment, RolloutOptions, Rollouts, Start, Walk};
@@ -148,13 +147,10 @@ impl<P: Problem> Environment for ProblemEnvironment<P> {
 
     fn matrices(&self, instances: &[P]) -> Option<Vec<f32>> {
         instances.iter().any(|one| one.matrix().is_some()).then(|| {
-            let of_pairs = |one: &P, distance: &dyn Fn(usize, usize) -> f64| -> Vec<f32> {
+            let of_one = |one: &P| {
                 let nodes = one.nodes();
-                (0..nodes * nodes).map(|at| distance(at / nodes, at % nodes) as f32).collect()
-            };
-            let of_one = |one: &P| match one.matrix() {
-                Some(matrix) => of_pairs(one, &|from, to| matrix.get(from, to)),
-                None => of_pairs(one, &|from, to| distance(one.points()[from], one.points()[to])),
+                let far = |at: usize| one.distance(at / nodes, at % nodes) as f32;
+                (0..nodes * nodes).map(far).collect::<Vec<f32>>()
             };
             instances.iter().flat_map(of_one).collect()
         })

@@ -27,8 +27,8 @@ impl AttentionModel {
     }
 
     /// The most likely next node, again and again, from the given starts, one for each item of
-    /// `features [batch, nodes, features]` as of [`Self::encode`]; the first of equally likely nodes is taken. Run it on `model.valid()`: an
-    /// autodiff device would record the encoder.
+    /// `features [batch, nodes, features]` as of [`Self::encode`]; the first of equally likely nodes is taken. Run it on
+    /// `model.valid()`: an autodiff device would record the encoder.
     ///
     /// # Panics
     /// If the last axis is not as long as the problem's features.

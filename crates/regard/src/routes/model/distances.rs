@@ -7,6 +7,7 @@ use regard_nn::State;
 use regard_nn::trace::{self, Operation};
 use regard_routing::Problem;
 
+use super::AttentionModel;
 use crate::{Error, Result};
 
 /// Distance that is added to each, in sides of the unit square: two nodes may be at the same place.
@@ -132,11 +133,17 @@ pub(super) const PAIRS_AT_ONCE: usize = 1 << 20;
 /// Largest number of nodes of an instance whose pairs an encoder sees: with some forty numbers for each, 2.5 GiB.
 const MOST_NODES: usize = 4096;
 
-/// Checks that what an encoder sees of the pairs of so many nodes fits in memory; `name` is that of the instance.
-///
-/// # Errors
-/// [`Error::Unsupported`] where it does not.
-pub(crate) fn check_pairs(name: &str, nodes: usize) -> Result<()> {
+impl AttentionModel {
+    /// Checks that what the encoder sees of the pairs of so many nodes fits in memory; `name` is that of the instance.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] where it does not.
+    pub(crate) fn check_pairs(&self, name: &str, nodes: usize) -> Result<()> {
+        if self.distance_bias { check_nodes(name, nodes) } else { Ok(()) }
+    }
+}
+
+fn check_nodes(name: &str, nodes: usize) -> Result<()> {
     if nodes <= MOST_NODES {
         return Ok(());
     }
@@ -249,8 +256,8 @@ mod tests {
 
     #[test]
     fn too_many_pairs_are_refused() {
-        assert!(check_pairs("a file", MOST_NODES).is_ok());
-        let error = check_pairs("a file", MOST_NODES + 1).unwrap_err().to_string();
+        assert!(check_nodes("a file", MOST_NODES).is_ok());
+        let error = check_nodes("a file", MOST_NODES + 1).unwrap_err().to_string();
         assert!(error.contains("a file: has 4097 nodes"), "{error}");
     }
 }

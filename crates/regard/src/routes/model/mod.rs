@@ -29,7 +29,7 @@ use crate::{Error, Result};
 pub(crate) use config::unknown_preset;
 pub use config::{AttentionModelConfig, KIND, Norm, PRESETS, PROBLEMS};
 pub use construct::Constructed;
-pub(crate) use distances::{Distances, PAIR_FEATURES, WithDistances, check_pairs};
+pub(crate) use distances::{Distances, PAIR_FEATURES, WithDistances};
 use distances::{PAIRS_AT_ONCE, pairs};
 
 /// The folder of an Attention Model.

@@ -36,7 +36,7 @@ pub(super) use self::plan::check_work;
 pub use self::plan::{check_time, describe};
 use self::search::Search;
 use super::decode::Decode;
-use super::model::{AttentionModel, check_pairs};
+use super::model::AttentionModel;
 use crate::{Error, Result};
 
 /// Largest instance [`solve`] accepts.
@@ -226,8 +226,8 @@ pub fn solve_watched<S: SolverInstance>(
     let start = Instant::now();
     let n = instance.sites().len();
     check_size(instance.sites().name(), n)?;
-    if model.is_some_and(|model| model.distance_bias) {
-        check_pairs(instance.sites().name(), n)?;
+    if let Some(model) = model {
+        model.check_pairs(instance.sites().name(), n)?;
     }
     let fewest = match options.objective {
         Objective::Cost => None,

@@ -524,20 +524,20 @@ impl<E: Environment> PolicyLearner<E> {
 /// one that a network sees in the same numbers, as PCTSP and SPCTSP, and it may be one without distances.
 fn inherited(folder: &str, config: &AttentionModelConfig) -> Result<Weights> {
     let found = ModelDir::open(folder)?;
-    let AttentionModelConfig { preset, problem, distances, distance_bias, .. } = config.clone();
+    let AttentionModelConfig { preset, problem, .. } = config.clone();
     let mut same = AttentionModelConfig { preset, problem, ..found.config().clone() };
     let mut weights = found.weights()?;
-    if distances && !same.distances {
-        // Without distances the decoder is the one whose weights of distances are zeros.
-        same.distances = true;
-        let zeros = Array { shape: vec![3 * config.width, 1], data: vec![0.0; 3 * config.width] };
-        weights.insert("project_node_step.weight".into(), zeros);
-    }
-    if distance_bias && !same.distance_bias {
-        same.distance_bias = true;
-        for spec in config.param_specs().iter().filter(|spec| spec.name.ends_with(".W_pair")) {
-            let zeros = Array { shape: spec.shape.clone(), data: vec![0.0; spec.shape.iter().product()] };
-            weights.insert(spec.name.clone(), zeros);
+    // Without distances the network is the one whose weights of distances are zeros.
+    let added = [
+        ("project_node_step.weight", config.distances && !same.distances),
+        (".W_pair", config.distance_bias && !same.distance_bias),
+    ];
+    same.distances |= config.distances;
+    same.distance_bias |= config.distance_bias;
+    for spec in config.param_specs() {
+        if added.iter().any(|(ending, added)| *added && spec.name.ends_with(ending)) {
+            let data = vec![0.0; spec.shape.iter().product()];
+            weights.insert(spec.name, Array { shape: spec.shape, data });
         }
     }
     if same != *config || layout::check(config, &weights).is_err() {
