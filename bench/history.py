@@ -292,9 +292,10 @@ def papers(folder):
                 if at and theirs is None and measure == "rmse":
                     continue
                 first = [row["name"]] if not at else [""]
-                last = [f"{row['steps']:,}", f"{row['seconds'] / 60:.1f}"] if not at else ["", ""]
-                rows.append([*first, measure, decimals(row["ours"][at]), decimals(theirs), *last])
-        yield tables.markdown(["row", "metric", "ours", "paper", "steps", "minutes"], rows) + "\n"
+                seeds = str(len(row.get("seeds", [None])))
+                last = [seeds, f"{row['steps']:,}", f"{row['seconds'] / 60:.1f}"] if not at else ["", "", ""]
+                rows.append([*first, measure, decimals(row["ours"][at], deviation(row, at)), decimals(theirs), *last])
+        yield tables.markdown(["row", "metric", "ours", "paper", "seeds", "steps", "minutes"], rows) + "\n"
 
 
 def folds(folder):
@@ -350,9 +351,16 @@ def measured(result, name):
     return f"{name} {result[name]:.3f}" + (f" ± {spread:.3f}" if spread else "")
 
 
-def decimals(value):
-    """Four decimals, or a dash."""
-    return "-" if value is None else f"{value:.4f}"
+def decimals(value, deviation=None, places=4):
+    """A value with its decimals and its deviation if it has one, or a dash."""
+    if value is None:
+        return "-"
+    return f"{value:.{places}f}" + ("" if deviation is None else f" ± {deviation:.{places}f}")
+
+
+def deviation(row, at):
+    """The standard deviation over seeds of a measure of a paper's row; none for one seed."""
+    return row["deviations"][at] if "deviations" in row else None
 
 
 def number(value):

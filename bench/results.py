@@ -429,7 +429,7 @@ def series(folder):
     body = []
     for name in sorted({name.split(":")[0] for name in rows}, key=lambda name: (name.split()[0], int(name.split()[1]))):
         official, ours, tfb = (rows.get(f"{name}: {row}", {}) for row in ("official", "regard-series", "TFB"))
-        one = lambda row, measure, at=0: "-" if measure not in row or row[measure][at] is None else f"{row[measure][at]:.3f}"
+        one = lambda row, measure, at=0: "-" if measure not in row else history.decimals(row[measure][at], None if at else row[measure][2], places=3)
         body.append([
             name,
             *(one(official, "mse_paper", 1), one(official, "mse_paper"), one(official, "mse")),
@@ -520,16 +520,17 @@ def panels(folder):
 
 
 def paper_rows(folder, table):
-    """Rows of a paper's table: `{row: {measure: (ours, paper)}}`."""
+    """Rows of a paper's table: `{row: {measure: (ours, paper, deviation)}}`; the deviation is that over seeds, if there are several."""
     (record,) = (record for _, record in records.read(folder, "table") if record.get("table", "set-transformer") == table)
     theirs = lambda row, at: row["paper"][at] if at < len(row["paper"]) else None
-    measures = lambda row: {name: (row["ours"][at], theirs(row, at)) for at, name in enumerate(row["measures"])}
+    measures = lambda row: {name: (row["ours"][at], theirs(row, at), history.deviation(row, at)) for at, name in enumerate(row["measures"])}
     return {row["name"]: measures(row) for row in record["rows"]}
 
 
 def pair(row, measure):
     """Ours and the paper's as text."""
-    return [history.decimals(value) for value in row[measure]]
+    ours, theirs, deviation = row[measure]
+    return [history.decimals(ours, deviation), history.decimals(theirs)]
 
 
 def blends(folder, family):

@@ -142,6 +142,18 @@ impl Points {
         }
     }
 
+    /// The name that [`Self::parse`] reads.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Uniform => "uniform",
+            Self::Cluster { .. } => "cluster",
+            Self::GaussianMixture { .. } => "gaussian-mixture",
+            Self::Hills => "hills",
+            Self::Asymmetric => "asymmetric",
+        }
+    }
+
     /// The next `n` nodes, the first of them in the place of a depot if the flag is set.
     fn draw(self, draws: &mut Draws, n: usize, depot: bool) -> Locations {
         if self == Self::Asymmetric {

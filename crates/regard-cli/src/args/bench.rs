@@ -128,6 +128,10 @@ pub(crate) struct BenchPaperArgs {
     /// Trained tables: stop each training after this time, for example 2h; schedules are shortened to it
     #[arg(long, value_name = "TIME", value_parser = super::duration)]
     pub(crate) time: Option<Duration>,
+    /// Trained tables: train every row N times, with seeds that follow each other; the table has means
+    /// and standard deviations
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = super::at_least_one)]
+    pub(crate) seeds: usize,
     /// Trained tables: folder of the data files, for example of ETTh1.csv
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
@@ -153,6 +157,7 @@ impl BenchPaperArgs {
             ("--rows", !self.rows.is_empty()),
             ("--steps", self.steps.is_some()),
             ("--time", self.time.is_some()),
+            ("--seeds", self.seeds > 1),
             ("--data", self.data.is_some()),
             ("--set", !self.set.is_empty()),
         ];

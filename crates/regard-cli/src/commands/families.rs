@@ -138,6 +138,8 @@ pub(super) trait LoadedExperiment {
     fn batch_size(&self) -> usize;
     /// Steps between two lines of metrics.
     fn log_steps(&self) -> usize;
+    /// The seed of the training.
+    fn seed(&self) -> u64;
     /// `regard train`.
     fn train(
         self: Box<Self>,
@@ -204,6 +206,10 @@ impl<F: EvaluateExperiment> LoadedExperiment for SupervisedExperiment<F> {
         self.train.log_steps
     }
 
+    fn seed(&self) -> u64 {
+        self.train.seed
+    }
+
     fn train(
         self: Box<Self>,
         options: TrainingOptions,
@@ -235,6 +241,10 @@ impl LoadedExperiment for RouteExperiment {
 
     fn log_steps(&self) -> usize {
         self.train.log_steps
+    }
+
+    fn seed(&self) -> u64 {
+        self.train.seed
     }
 
     fn train(

@@ -104,7 +104,7 @@ pub(crate) fn run(cli: Cli, #[cfg(feature = "serve")] serve: Serve) -> anyhow::R
             args.check()?;
             match args.table.as_str() {
                 "kool" => bench::paper(&args, seed, &device, printer),
-                _ => bench::trained(&args, &device, printer),
+                _ => bench::trained(&args, cli.global.seed, &device, printer),
             }
         }
         Command::Plot(args) => plot::run(&args.check()?, printer),

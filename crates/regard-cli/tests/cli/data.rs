@@ -27,6 +27,19 @@ fn instances_are_generated_and_read_again() {
 }
 
 #[test]
+fn files_are_named_after_problem_and_distribution() {
+    let folder = folder();
+    for (more, file) in [
+        (&["--distribution", "hills", "--format", "tsp"][..], "hills6-0001.tsp"),
+        (&["--problem", "cvrp"], "cvrp6-0001.csv"),
+        (&["--problem", "cvrp", "--distribution", "cluster"], "cvrp-cluster6-0001.csv"),
+    ] {
+        regard(folder.path(), &[&["data", "generate", "--n", "6", "--out", "out"][..], more].concat()).done();
+        assert!(folder.path().join("out").join(file).is_file(), "{file}");
+    }
+}
+
+#[test]
 fn the_papers_first_place_is_generated() {
     let folder = folder();
     let generate = ["data", "generate", "--paper-set", "tsp20", "--instances", "1", "--out", "one.csv"];

@@ -375,3 +375,26 @@ fn a_cosine_schedule_falls_to_its_end_when_the_time_ends() {
     let highest = rates.iter().copied().fold(0.0, f64::max);
     assert!(rates[rates.len() - 1] < 0.05 * highest, "{highest} {:?}", rates.last());
 }
+
+#[test]
+fn a_row_of_a_paper_is_trained_with_several_seeds() {
+    let folder = tempfile::tempdir().unwrap();
+    let measured = |out: &str, more: &[&str]| {
+        let paper =
+            ["bench", "paper", "--table", "set-transformer", "--rows", "max: rFF + mean", "--steps", "3", "--out"];
+        let rows = regard(folder.path(), &[&paper[..], &[out, "--json"], more].concat()).done().json();
+        (rows[0]["ours"][0].as_f64().unwrap(), rows[0].clone())
+    };
+    let (mean, both) = measured("both", &["--seeds", "2"]);
+    assert_eq!(both["seeds"], serde_json::json!([1234, 1235]));
+    assert_eq!(both["steps"], 6);
+    let (first, alone) = measured("first", &[]);
+    assert_eq!((&alone["seeds"], &alone["deviations"][0]), (&serde_json::json!([1234]), &serde_json::Value::Null));
+    let (second, _) = measured("second", &["--seed", "1235"]);
+    assert_ne!(first, second);
+    assert_eq!(mean, (first + second) / 2.0);
+    let deviation = both["deviations"][0].as_f64().unwrap();
+    assert!((deviation - (first - second).abs() / 2_f64.sqrt()).abs() < 1e-12, "{both}");
+    // The runs are finished: they are measured again, not trained.
+    assert_eq!(measured("both", &["--seeds", "2"]).1["ours"], both["ours"]);
+}

@@ -4,12 +4,14 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use regard::Device;
+use regard::data::stats::{mean, standard_deviation};
 use regard::train::{Event, Limits, Measures, Trained};
 use serde::Serialize;
 
 use super::{graph_transformer, patchtst, set_transformer};
 use crate::args::BenchPaperArgs;
 use crate::commands::Outcome;
+use crate::commands::families;
 use crate::commands::train::interrupt;
 use crate::failure::Failure;
 use crate::report::progress::Progress;
@@ -77,13 +79,16 @@ pub(super) struct RowResult {
 /// Trains and measures a row.
 type Measure = fn(&Planned, Run<'_>, &Device) -> anyhow::Result<RowResult>;
 
-/// A row as it was measured.
+/// A row as it was measured: means over the seeds, and the steps and seconds of all of them.
 #[derive(Debug, Serialize)]
 struct Measured {
     name: &'static str,
     measures: &'static [&'static str],
     ours: Vec<Option<f64>>,
+    /// Standard deviations over the seeds; none for one seed.
+    deviations: Vec<Option<f64>>,
     paper: &'static [Option<f64>],
+    seeds: Vec<u64>,
     steps: u64,
     seconds: f64,
 }
@@ -91,6 +96,7 @@ struct Measured {
 /// Trains and measures the rows of a paper's table, and prints it.
 pub(in crate::commands) fn trained(
     args: &BenchPaperArgs,
+    seed: Option<u64>,
     device: &Device,
     printer: &mut Printer,
 ) -> anyhow::Result<Outcome> {
@@ -112,26 +118,41 @@ pub(in crate::commands) fn trained(
     let interrupt = interrupt("this step")?;
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(&args.table));
     let mut measured = Vec::new();
-    for row in planned {
-        let folder = out.join(row.name.replace([':', '+', ' ', '\''], "-").replace("---", "-").replace("--", "-"));
-        let run = Run {
-            sets: row.sets.iter().map(|set| (*set).to_owned()).chain(args.set.clone()).collect(),
-            data: args.data.clone(),
-            resume: folder.join("experiment.toml").is_file(),
-            folder,
-            limits: Limits {
-                steps: args.steps.map(|steps| steps as u64),
-                time: args.time,
-                interrupt: interrupt.clone(),
-            },
-            command: format!("regard bench paper --table {}, row {}", args.table, row.name),
-            printer,
-        };
-        printer.note(row.name);
-        measured.push(Measured::of(row, &measure(row, run, device)?));
-        if interrupt.load(Ordering::Relaxed) {
-            break;
+    'rows: for row in planned {
+        let mut sets: Vec<String> = row.sets.iter().map(|set| (*set).to_owned()).chain(args.set.clone()).collect();
+        sets.extend(seed.map(|seed| format!("train.seed={seed}")));
+        let first = families::load(row.experiment, &sets)?.seed();
+        let mut found = Vec::new();
+        for seed in (first..).take(args.seeds) {
+            let mut name = row.name.replace([':', '+', ' ', '\''], "-").replace("---", "-").replace("--", "-");
+            let mut sets = sets.clone();
+            if seed != first {
+                name = format!("{name}-seed-{seed}");
+                sets.push(format!("train.seed={seed}"));
+            }
+            let folder = out.join(name);
+            let run = Run {
+                sets,
+                data: args.data.clone(),
+                resume: folder.join("experiment.toml").is_file(),
+                folder,
+                limits: Limits {
+                    steps: args.steps.map(|steps| steps as u64),
+                    time: args.time,
+                    interrupt: interrupt.clone(),
+                },
+                command: format!("regard bench paper --table {}, row {}, seed {seed}", args.table, row.name),
+                printer,
+            };
+            let of_seed = if args.seeds > 1 { format!(", seed {seed}") } else { String::new() };
+            printer.note(&format!("{}{of_seed}", row.name));
+            found.push((seed, measure(row, run, device)?));
+            if interrupt.load(Ordering::Relaxed) {
+                measured.push(Measured::of(row, &found));
+                break 'rows;
+            }
         }
+        measured.push(Measured::of(row, &found));
     }
     if printer.json() {
         printer.object(&measured)?;
@@ -142,14 +163,20 @@ pub(in crate::commands) fn trained(
 }
 
 impl Measured {
-    fn of(row: &Planned, RowResult { measures, trained }: &RowResult) -> Self {
+    fn of(row: &Planned, found: &[(u64, RowResult)]) -> Self {
+        let values = row.measures.iter().map(|name| found.iter().map(|(_, one)| one.measures.get(name)).collect());
+        let values: Vec<Option<Vec<f64>>> = values.collect();
+        let several =
+            |values: &Option<Vec<f64>>| values.as_deref().filter(|values| values.len() > 1).map(standard_deviation);
         Self {
             name: row.name,
             measures: row.measures,
-            ours: row.measures.iter().map(|name| measures.get(name)).collect(),
+            ours: values.iter().map(|values| values.as_deref().map(mean)).collect(),
+            deviations: values.iter().map(several).collect(),
             paper: row.paper,
-            steps: trained.steps,
-            seconds: trained.seconds,
+            seeds: found.iter().map(|(seed, _)| *seed).collect(),
+            steps: found.iter().map(|(_, one)| one.trained.steps).sum(),
+            seconds: found.iter().map(|(_, one)| one.trained.seconds).sum(),
         }
     }
 }
@@ -164,7 +191,11 @@ fn table(rows: &[Measured]) -> String {
             table.row([
                 first(row.name.to_owned()),
                 (*measure).to_owned(),
-                number(row.ours[at]),
+                format!(
+                    "{}{}",
+                    number(row.ours[at]),
+                    row.deviations[at].map(|value| format!(" ± {value:.4}")).unwrap_or_default()
+                ),
                 number(row.paper.get(at).copied().flatten()),
                 first(row.steps.to_string()),
                 first(format!("{:.0}", row.seconds / 60.0)),

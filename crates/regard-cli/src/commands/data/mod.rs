@@ -7,7 +7,7 @@ use regard::data::file::write_atomic;
 use regard::data::graphs::Graphs;
 use regard::data::graphs::formats::{read as read_graphs, recognise};
 use regard::routing::formats::csv::TableOptions;
-use regard::routing::generate::GeneratedSet;
+use regard::routing::generate::{GeneratedSet, Points};
 use regard::routing::paper::PaperSet;
 use regard::routing::{Instance, formats, registry};
 
@@ -30,8 +30,7 @@ pub(super) fn generate(job: GenerateJob, printer: &mut Printer) -> anyhow::Resul
         }
         Generate::Random { problem, seed, instances, n, config } => {
             let all = GeneratedSet::random(problem, config, *seed, *instances, *n)?;
-            let stem = if problem == registry::DEFAULT { "uniform" } else { problem };
-            (format!("{stem}{n}"), Some(*seed), all)
+            (stem(problem, config.points, *n), Some(*seed), all)
         }
     };
     if formats::sets::ENDINGS.contains(&job.format.as_str()) {
@@ -51,6 +50,16 @@ pub(super) fn generate(job: GenerateJob, printer: &mut Printer) -> anyhow::Resul
     }
     drop(progress);
     report_generated(&job, &instances, seed, printer)
+}
+
+/// The beginning of the names of random instances: where their nodes are, or the problem if it is another one than
+/// the travelling salesman's, or both.
+fn stem(problem: &str, points: Points, n: usize) -> String {
+    match (problem == registry::DEFAULT, points == Points::Uniform) {
+        (true, _) => format!("{}{n}", points.name()),
+        (false, true) => format!("{problem}{n}"),
+        (false, false) => format!("{problem}-{}{n}", points.name()),
+    }
 }
 
 fn report_generated(
