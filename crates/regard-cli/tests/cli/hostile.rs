@@ -372,3 +372,21 @@ fn a_run_without_a_checkpoint_says_that_it_starts_again() {
     let said = regard(folder.path(), &["train", "--out", "run", "--resume", "--steps", "2"]).done();
     assert!(said.err.contains("run: no checkpoint was saved; training starts again at step 1"), "{said:?}");
 }
+
+#[test]
+fn a_run_says_that_it_goes_on_in_another_precision() {
+    let folder = tempfile::tempdir().unwrap();
+    let doctor = regard(folder.path(), &["doctor", "--json"]).done().json();
+    if !doctor["precisions"].as_array().unwrap().contains(&"bfloat16".into()) {
+        println!("skipped: this processor has one precision");
+        return;
+    }
+    bags(folder.path(), |bag| bag.to_string());
+    regard(folder.path(), &train(&["--steps", "2", "--precision", "bfloat16"])).done();
+    let on = |more: &[&str]| regard(folder.path(), &[&["train", "--out", "run", "--resume"][..], more].concat()).done();
+    let said = on(&["--steps", "3", "--precision", "bfloat16"]);
+    assert!(!said.err.contains("goes on in"), "{said:?}");
+    let said = on(&["--steps", "4"]);
+    assert!(said.err.contains("was trained in bfloat16 and goes on in float32; `--precision bfloat16`"), "{said:?}");
+    assert!(!on(&["--steps", "5"]).err.contains("goes on in"));
+}

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use burn::tensor::Device;
+use regard_kernels::precision::precision;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -194,6 +195,9 @@ struct State<S> {
     /// The schedule, where a time limit shortened it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pace: Option<Pace>,
+    /// The precision of its products; none in checkpoints of versions that had one.
+    #[serde(default)]
+    precision: Option<String>,
 }
 
 impl<S: DeserializeOwned> State<S> {
@@ -237,6 +241,12 @@ pub(crate) fn train_from<L: Learning>(
     run.learner.notes().into_iter().for_each(|note| observer.event(&Event::Note(note)));
     if training.resume && run.learner.steps() == 0 {
         let text = format!("{}: no checkpoint was saved; training starts again at step 1", training.out.display());
+        observer.event(&Event::Warning(text));
+    }
+    if let Some(before) = run.precision_before.take().filter(|before| before != precision().name()) {
+        let now = precision().name();
+        let text =
+            format!("the run was trained in {before} and goes on in {now}; `--precision {before}` goes on as before");
         observer.event(&Event::Warning(text));
     }
     let length = run.length;
@@ -315,6 +325,8 @@ struct Run<'a, L: Learning> {
     /// The folder, on the rank that writes.
     folder: Option<RunFolder>,
     pace: Option<Pace>,
+    /// The precision of the products in the steps before this call.
+    precision_before: Option<String>,
     /// If true, the note about the time limit was made.
     is_short: bool,
 }
@@ -349,11 +361,12 @@ impl<'a, L: Learning> Run<'a, L> {
             ranks.check_same(&[("data", learner.data_digest()?)])?;
         }
         let checkpoint = if training.resume { Self::checkpoint_of_first(&ranks, &training.out)? } else { None };
-        let (mut window, mut written, mut pace) = (Window::default(), Written::default(), None);
+        let (mut window, mut written) = (Window::default(), Written::default());
+        let (mut pace, mut precision_before) = (None, None);
         if let Some(checkpoint) = checkpoint {
             let state = State::<L::State>::of(&checkpoint)?;
             learner = learner.restored(checkpoint, state.learner)?;
-            (window, written, pace) = (state.window, state.written, state.pace);
+            (window, written, pace, precision_before) = (state.window, state.written, state.pace, state.precision);
         }
         let epochs = found.as_ref().and_then(|found| found.epochs_before);
         let kept = ranks.broadcast(|| vec![u8::from(epochs == Some(experiment.run_length().epochs))]);
@@ -369,7 +382,8 @@ impl<'a, L: Learning> Run<'a, L> {
         let mut length = experiment.run_length();
         length.steps_per_epoch = learner.steps_per_epoch().unwrap_or(length.steps_per_epoch);
         length.epochs = learner.epochs().unwrap_or(length.epochs);
-        Ok(Self { training, experiment, ranks, length, learner, window, folder, pace, is_short: false })
+        let is_short = false;
+        Ok(Self { training, experiment, ranks, length, learner, window, folder, pace, precision_before, is_short })
     }
 
     /// Looks at the folder on the rank that writes, and decides the number of shards.
@@ -538,7 +552,8 @@ impl<'a, L: Learning> Run<'a, L> {
             return Err(self.broken(Error::Diverged { step: checkpoint.step, reason }));
         }
         let (learner, window, written) = (self.learner.state(), self.window.clone(), folder.written()?);
-        let state = State { learner, window, written, pace: self.pace };
+        let precision = Some(precision().name().to_owned());
+        let state = State { learner, window, written, pace: self.pace, precision };
         checkpoint.state = serde_json::to_value(state).map_err(|error| Error::state("checkpoint", error))?;
         folder.save(&checkpoint)?;
         observer.event(&Event::Saved { step: checkpoint.step });
@@ -582,7 +597,7 @@ fn facts<E: Settings>(training: &Training<E>, experiment: &E) -> Result<Vec<(&'s
         ("options", format!("resume: {resume}, steps: {:?}, time: {:?}", limits.steps, limits.time)),
         ("number of threads", rayon::current_num_threads().to_string()),
         ("instruction set", regard_kernels::simd::level().to_string()),
-        ("precision", regard_kernels::precision::precision().name().to_owned()),
+        ("precision", precision().name().to_owned()),
     ])
 }
 
