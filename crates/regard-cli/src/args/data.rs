@@ -56,7 +56,8 @@ pub(crate) struct GenerateArgs {
     #[arg(long, value_name = "DIR|FILE")]
     out: PathBuf,
     /// Format of the files; tsp, vrp and oplib multiply coordinates by 1,000,000, since TSPLIB,
-    /// CVRPLIB and OPLib round distances to integers [default: the extension of FILE, else csv]
+    /// CVRPLIB and OPLib round distances to integers [default: the extension of FILE, else csv, or what
+    /// holds a matrix of distances]
     #[arg(long, value_name = "FORMAT", value_parser = PossibleValuesParser::new(formats::endings()))]
     format: Option<String>,
 }
@@ -123,9 +124,16 @@ impl GenerateArgs {
                 Generate::Random { problem, seed, instances, n, config }
             }
         };
+        let with_matrix = match &what {
+            Generate::Random { problem, config, .. } if config.points.has_matrix() => {
+                formats::ending_with_matrix(problem)
+            }
+            _ => None,
+        };
+        let format = self.format.or(by_name);
         Ok(GenerateJob {
             what,
-            format: self.format.or(by_name).unwrap_or_else(|| formats::csv::ENDING.to_owned()),
+            format: format.unwrap_or_else(|| with_matrix.unwrap_or(formats::csv::ENDING).to_owned()),
             out: self.out,
             single,
         })

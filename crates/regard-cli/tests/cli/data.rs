@@ -30,7 +30,8 @@ fn instances_are_generated_and_read_again() {
 fn files_are_named_after_problem_and_distribution() {
     let folder = folder();
     for (more, file) in [
-        (&["--distribution", "hills", "--format", "tsp"][..], "hills6-0001.tsp"),
+        (&["--distribution", "hills"][..], "hills6-0001.tsp"),
+        (&["--problem", "sdvrp", "--distribution", "asymmetric"], "sdvrp-asymmetric6-0001.vrp"),
         (&["--problem", "cvrp"], "cvrp6-0001.csv"),
         (&["--problem", "cvrp", "--distribution", "cluster"], "cvrp-cluster6-0001.csv"),
     ] {

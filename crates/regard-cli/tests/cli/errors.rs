@@ -165,6 +165,8 @@ fn wrong_arguments() {
         ("eval --model model --paper-set tsp20 --batch 0", &["--batch"]),
         ("data generate --problem jssp --n 5 --out x", &["--problem", "tsp"]),
         ("data generate --n 0 --out x", &["--n", "at least 1"]),
+        ("data generate --n 5 --distribution hills --format csv --out x", &["CSV cannot hold", "write TSPLIB (.tsp)"]),
+        ("data generate --n 6 --problem pdp --distribution hills --out x", &["CSV cannot hold", "no other file type"]),
         ("data generate --n 1000000 --instances 1000000 --out x", &["more than", "hint: "]),
         ("data generate --n 5 --instances 2 --out x.csv", &["x.csv", "folder"]),
         ("data check in.tsp --tour a.tour", &["a.tour"]),

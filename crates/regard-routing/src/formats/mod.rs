@@ -38,6 +38,14 @@ pub fn endings() -> Vec<&'static str> {
     endings
 }
 
+/// The ending of files that hold an instance of the problem of this name with a matrix of distances; `None` where no
+/// format does.
+#[must_use]
+pub fn ending_with_matrix(problem: &str) -> Option<&'static str> {
+    let (_, files) = registry::with_files().find(|(spec, _)| spec.name == problem)?;
+    Some(files.tsplib?.ending)
+}
+
 /// Endings of the formats that problems have for themselves.
 fn own_endings() -> impl Iterator<Item = &'static str> {
     registry::with_files().filter_map(|(_, files)| Some(files.own?.ending))

@@ -618,19 +618,23 @@ pub fn write<I: SolverInstance>(path: impl AsRef<Path>, instance: &I) -> Result<
 /// # Errors
 /// [`Error::Invalid`] for metrics that CSV cannot hold (write TSPLIB instead).
 pub fn render<I: SolverInstance>(instance: &I) -> Result<String> {
-    table(instance.sites(), &instance.csv_fields())
-}
-
-/// The text with these options as comments and these columns after the coordinates.
-fn table(sites: &Sites, Fields { options, columns, nodes }: &Fields<'_>) -> Result<String> {
-    let header = match sites.metric() {
+    let fields = instance.csv_fields();
+    let header = match instance.sites().metric() {
         Metric::Euclidean => "id,x,y",
         Metric::GreatCircleKm => "id,lat,lon",
         other => {
-            let reason = format!("CSV cannot hold {} distances; write TSPLIB", other.name());
-            return Err(Error::invalid("metric", reason));
+            let otherwise = match I::FILES.tsplib {
+                Some(tsplib) => format!("; write TSPLIB (.{})", tsplib.ending),
+                None => format!(", and {} has no other file type", I::FILES.title),
+            };
+            return Err(Error::invalid("metric", format!("CSV cannot hold {} distances{otherwise}", other.name())));
         }
     };
+    Ok(table(header, instance.sites(), &fields))
+}
+
+/// The text with these options as comments and these columns after the id and the coordinates of `header`.
+fn table(header: &str, sites: &Sites, Fields { options, columns, nodes }: &Fields<'_>) -> String {
     let mut text: String = options.iter().map(|(name, value)| format!("# {name}: {value}\n")).collect();
     for line in sites.comment().lines() {
         // A comment such as "capacity: 100" must not be read as the option.
@@ -650,5 +654,5 @@ fn table(sites: &Sites, Fields { options, columns, nodes }: &Fields<'_>) -> Resu
         text.extend(nodes.iter().map(|(_, others)| named(others[node])));
     }
     text.push('\n');
-    Ok(text)
+    text
 }
