@@ -136,7 +136,7 @@ pub fn improve(instance: &Sites, tour: &mut Vec<usize>, options: &LocalSearchOpt
 
 /// The tour found and the moves kept, for instances of more than [`exact::EXACT_UP_TO`] nodes.
 fn search_from(instance: &Sites, tour: &[usize], cost: f64, options: &LocalSearchOptions) -> (Vec<usize>, u64) {
-    let tolerance = 1e-9 * cost / instance.len() as f64;
+    let tolerance = 1e-9 * cost.abs() / instance.len() as f64;
     match Entrances::of(instance) {
         None => search_symmetric(instance, tour, tolerance, options),
         Some(entrances) => {

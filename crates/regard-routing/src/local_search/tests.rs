@@ -129,6 +129,24 @@ fn more_time_is_used() {
     assert!(lengths[0] > lengths[1] && lengths[1] > lengths[2], "{lengths:?}");
 }
 
+#[test]
+fn distances_below_zero_are_searched_to_an_end() {
+    let n = 40;
+    let sites = Sites::euclidean("random", random_points(4, n)).unwrap();
+    for factor in [1.0, 1.3] {
+        let way = |a: usize, b: usize| sites.distance(a, b) * if a < b { 1.0 } else { factor };
+        let of = |less: f64| {
+            let rows = (0..n).flat_map(|a| (0..n).map(move |b| (a, b)));
+            let rows = rows.map(|(a, b)| if a == b { 0.0 } else { way(a, b) - less }).collect();
+            let matrix = crate::DistanceMatrix::from_rows(n, rows).unwrap();
+            let instance = Sites::new("matrix", crate::Metric::Explicit(matrix), vec![]).unwrap();
+            improve(&instance, &mut shuffled(2, n), &few(20)).after
+        };
+        // A tour has as many ways as places, so that the same tour is the shortest.
+        assert!((of(0.0) - 3.0 * n as f64 - of(3.0)).abs() < 1e-6);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 

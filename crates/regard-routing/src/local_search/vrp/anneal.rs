@@ -21,11 +21,11 @@ pub(super) fn anneal(
 ) -> (Vec<Vec<usize>>, u64) {
     let customers = plan.vrp.sites.len().saturating_sub(1);
     let mut cost = plan.cost();
-    if customers < 2 || cost <= 0.0 {
+    if customers < 2 || cost == 0.0 {
         return (plan.saved(), 0);
     }
-    let unit = cost / (customers + plan.routes()) as f64;
-    let tolerance = 1e-12 * cost;
+    let unit = cost.abs() / (customers + plan.routes()) as f64;
+    let tolerance = 1e-12 * cost.abs();
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let (mut ruin, recreate) = (Ruin::new(), Recreate::new(plan));
     let (mut best, mut temperature, mut reports) = (cost, 0.0, 0.0);

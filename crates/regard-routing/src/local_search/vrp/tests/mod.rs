@@ -58,6 +58,22 @@ fn few(iterations: usize) -> VrpOptions {
     VrpOptions { iterations, ..VrpOptions::default() }
 }
 
+#[test]
+fn distances_below_zero_are_searched_to_an_end() {
+    for (seed, less) in [(1, 1.0), (2, 2.0)] {
+        let mut problem = Owned::random(seed, 20, 4);
+        let sites = &problem.sites;
+        let pairs = (0..sites.len()).flat_map(|from| (0..sites.len()).map(move |to| (from, to)));
+        let rows = pairs.map(|(from, to)| if from == to { 0.0 } else { sites.distance(from, to) - less }).collect();
+        let matrix = DistanceMatrix::from_rows(sites.len(), rows).unwrap();
+        problem.sites = Sites::new("below zero", Metric::Explicit(matrix), vec![]).unwrap();
+        let vrp = problem.vrp();
+        let found = improve(&vrp, alone(20), &few(2000), None);
+        assert!(vrp.keeps(&found.routes) && found.after <= found.before, "{found:?}");
+        assert!(found.after < 0.0 && (vrp.cost(&found.routes) - found.after).abs() < 1e-9, "{found:?}");
+    }
+}
+
 /// The least cost by dynamic programming: over the last route's customers, and within a route over
 /// the order of visits.
 fn least_cost(vrp: &Vrp, customers: usize) -> f64 {
