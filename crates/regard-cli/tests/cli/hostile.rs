@@ -361,6 +361,9 @@ fn sigterm_ends_a_training_as_ctrl_c_does() {
     regard(folder.path(), &["model", "show", "run"]).done();
     let said = regard(folder.path(), &["train", "--out", "run", "--resume", "--steps", "10"]).done();
     assert!(said.err.contains("resuming after step"), "{said:?}");
+    // The card has the command that began the run, with its settings.
+    let manifest = fs::read_to_string(folder.path().join("run/manifest.json")).unwrap();
+    assert!(manifest.contains("regard train sets/") && !manifest.contains("--resume"), "{manifest}");
 }
 
 #[test]

@@ -163,7 +163,7 @@ pub struct Training<E> {
     pub resume: bool,
     /// When to end early.
     pub limits: Limits,
-    /// The command, for the manifest.
+    /// The command, for the manifest; a run that is resumed keeps the one that began it.
     pub command: String,
 }
 
@@ -198,6 +198,9 @@ struct State<S> {
     /// The precision of its products; none in checkpoints of versions that had one.
     #[serde(default)]
     precision: Option<String>,
+    /// The command that began the run; none in checkpoints of versions that did not keep it.
+    #[serde(default)]
+    command: Option<String>,
 }
 
 impl<S: DeserializeOwned> State<S> {
@@ -327,6 +330,8 @@ struct Run<'a, L: Learning> {
     pace: Option<Pace>,
     /// The precision of the products in the steps before this call.
     precision_before: Option<String>,
+    /// The command that began the run, for the manifest.
+    command: String,
     /// If true, the note about the time limit was made.
     is_short: bool,
 }
@@ -362,11 +367,12 @@ impl<'a, L: Learning> Run<'a, L> {
         }
         let checkpoint = if training.resume { Self::checkpoint_of_first(&ranks, &training.out)? } else { None };
         let (mut window, mut written) = (Window::default(), Written::default());
-        let (mut pace, mut precision_before) = (None, None);
+        let (mut pace, mut precision_before, mut command) = (None, None, None);
         if let Some(checkpoint) = checkpoint {
             let state = State::<L::State>::of(&checkpoint)?;
             learner = learner.restored(checkpoint, state.learner)?;
-            (window, written, pace, precision_before) = (state.window, state.written, state.pace, state.precision);
+            (window, written, pace) = (state.window, state.written, state.pace);
+            (precision_before, command) = (state.precision, state.command);
         }
         let epochs = found.as_ref().and_then(|found| found.epochs_before);
         let kept = ranks.broadcast(|| vec![u8::from(epochs == Some(experiment.run_length().epochs))]);
@@ -382,8 +388,20 @@ impl<'a, L: Learning> Run<'a, L> {
         let mut length = experiment.run_length();
         length.steps_per_epoch = learner.steps_per_epoch().unwrap_or(length.steps_per_epoch);
         length.epochs = learner.epochs().unwrap_or(length.epochs);
-        let is_short = false;
-        Ok(Self { training, experiment, ranks, length, learner, window, folder, pace, precision_before, is_short })
+        let command = command.unwrap_or_else(|| training.command.clone());
+        Ok(Self {
+            training,
+            experiment,
+            ranks,
+            length,
+            learner,
+            window,
+            folder,
+            pace,
+            precision_before,
+            command,
+            is_short: false,
+        })
     }
 
     /// Looks at the folder on the rank that writes, and decides the number of shards.
@@ -552,8 +570,8 @@ impl<'a, L: Learning> Run<'a, L> {
             return Err(self.broken(Error::Diverged { step: checkpoint.step, reason }));
         }
         let (learner, window, written) = (self.learner.state(), self.window.clone(), folder.written()?);
-        let precision = Some(precision().name().to_owned());
-        let state = State { learner, window, written, pace: self.pace, precision };
+        let (precision, command) = (Some(precision().name().to_owned()), Some(self.command.clone()));
+        let state = State { learner, window, written, pace: self.pace, precision, command };
         checkpoint.state = serde_json::to_value(state).map_err(|error| Error::state("checkpoint", error))?;
         folder.save(&checkpoint)?;
         observer.event(&Event::Saved { step: checkpoint.step });
@@ -564,7 +582,7 @@ impl<'a, L: Learning> Run<'a, L> {
     fn save_model(&self, checked: &ValidationMetrics) -> Result<()> {
         let Some(folder) = &self.folder else { return Ok(()) };
         let experiment = &self.experiment;
-        let mut manifest = Manifest::now(self.training.command.clone());
+        let mut manifest = Manifest::now(self.command.clone());
         manifest.experiment = Some(serde_json::to_value(experiment).map_err(|error| Error::state("manifest", error))?);
         manifest.seed = Some(self.length.seed);
         manifest.wall_seconds = Some(folder.seconds());
