@@ -158,8 +158,10 @@ def train(options, record):
     """Reads a training run and the evaluations of its model; gives the name of the record."""
     name = options.name or options.folder.resolve().name
     given = {key: getattr(options, key) for key in ("commit", "machine", "threads")}
-    names = {name, options.folder.resolve().name}
-    evaluated = [found for _, found in records.read(options.out, "eval") if found["result"].get("model") in names]
+    known = [found for _, found in records.read(options.out, "eval")]
+    of = lambda model: [found for found in known if found["result"].get("model") == model]
+    # A folder's name may be that of another model, too.
+    evaluated = of(name) or of(options.folder.resolve().name)
     del record["arguments"]
     record |= {"name": name, **training_run.read(options.folder, given)}
     record["evals"] = training_run.evals(evaluated)
