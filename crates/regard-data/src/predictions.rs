@@ -103,6 +103,16 @@ impl Predicted {
         rows.into_iter().map(part).collect()
     }
 
+    /// The first row with a number that is not finite.
+    #[must_use]
+    pub fn not_finite(&self) -> Option<usize> {
+        let (numbers, width) = match self {
+            Self::Numbers { tasks, values, .. } => (values, tasks.len()),
+            Self::Classes { names, probabilities, .. } => (probabilities, names.len()),
+        };
+        numbers.iter().position(|number| !number.is_finite()).map(|at| at / width.max(1))
+    }
+
     /// If true, a class is rare in training, and predicted classes are not the most probable ones ([`decide`]).
     #[must_use]
     pub fn has_rare_class(&self) -> bool {

@@ -78,7 +78,7 @@ pub enum Error {
     },
 
     /// A network computed a number that is not finite.
-    #[error("{place}: {what} is not a number: the weights of the network overflow")]
+    #[error("{place}: {what} is not a number: the network overflows")]
     NotFinite {
         /// Instance, set, graph or series, and step where there are steps.
         place: String,
@@ -136,6 +136,11 @@ impl Error {
         Error::Config { key: key.into(), reason: reason.into() }
     }
 
+    /// An answer that is not finite, for the set, graph or series of this name.
+    pub(crate) fn not_finite(kind: &str, name: &str, what: &str) -> Self {
+        Error::NotFinite { place: format!("{kind} `{name}`"), what: what.into() }
+    }
+
     /// The part `what` of a training's saved state is at fault.
     pub(crate) fn state(what: impl Into<String>, reason: impl fmt::Display) -> Self {
         Error::State { what: what.into(), reason: reason.to_string() }
@@ -170,9 +175,10 @@ impl Error {
             Error::Context { hint: Some(hint), .. } => Some(hint),
             Error::Context { error, .. } => error.hint(),
             Error::Data(error) => error.hint(),
-            Error::NotFinite { .. } => {
-                Some("train the model again with a lower `train.learning_rate`, or use another one")
-            }
+            Error::NotFinite { .. } => Some(
+                "look for a number in the data far outside those of the training; if there is none, train the model \
+                     again with a lower `train.learning_rate`, or use another one",
+            ),
             Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
                 Some("check the path; it is relative to the current folder")
             }

@@ -132,7 +132,7 @@ impl Found {
             model: args.model.as_ref().map(|folder| folder.display().to_string()),
             horizon: forecasts.rows().len() / panel.len().max(1),
             frequency: panel.clock().frequency().to_string(),
-            season: panel.clock().season(),
+            season: local.as_ref().and_then(|local| local.seasons.first().copied()).unwrap_or(panel.clock().season()),
             look_back: *look_back,
             forecast: forecasts.rows(),
             backtest: local.as_ref().and_then(|local| local.back_test.as_ref()).map(|back_test| BackTestResult {
@@ -315,7 +315,10 @@ fn without_model(
     printer: &Printer,
 ) -> anyhow::Result<Found> {
     let begun = Instant::now();
-    let read: Read = read_with(&args.file, args.future.as_deref(), &args.columns(SeriesData::default()), None)?;
+    let mut read: Read = read_with(&args.file, args.future.as_deref(), &args.columns(SeriesData::default()), None)?;
+    if let Some(season) = args.season.iter().min() {
+        read.report.season = *season;
+    }
     warnings(&read.report, printer);
     if begun.elapsed() > args.time {
         let seconds = number::seconds(begun.elapsed().as_secs_f64());
@@ -375,22 +378,31 @@ fn watched<T>(
     })
 }
 
-/// Refuses covariates that end before the horizon where their future has a file of its own, and says where they go on
-/// after it.
+/// Refuses covariates that end before the horizon, and says where those of a file of their own go on after it.
 fn check_future(args: &ForecastArgs, panel: &Panel, horizon: usize, printer: &Printer) -> anyhow::Result<()> {
-    let Some(file) = &args.future else { return Ok(()) };
+    if panel.covariates().is_empty() {
+        return Ok(());
+    }
+    let file = args.future.as_ref().unwrap_or(&args.file);
     let mut beyond = 0;
     for one in panel.series() {
-        let known = one.covariates().first().map_or(0, |values| values.len() - one.len());
+        let known = one.known_steps();
         if known < horizon {
-            let rows = if known == 1 { "row" } else { "rows" };
+            let rows = number::of(known, "row");
+            let of_future = if args.future.is_some() { "" } else { " with future covariates" };
             let what = format!(
-                "{}: has {known} {rows} for series `{}`, and the horizon is {horizon}",
+                "{}: has {rows}{of_future} for series `{}`, and the horizon is {horizon}",
                 file.display(),
                 one.name()
             );
-            let hint = format!("give a row for each of the {horizon} values after its end, or --horizon {known}");
-            return Err(Failure::new(what).hint(hint).into());
+            let rows = match args.future {
+                Some(_) => format!("a row for each of the {horizon} values after its end"),
+                None => {
+                    format!("{horizon} rows after its end, with the target left empty, or a file of them by --future")
+                }
+            };
+            let shorter = if known > 0 { format!(", or --horizon {known}") } else { String::new() };
+            return Err(Failure::new(what).hint(format!("give {rows}{shorter}")).into());
         }
         beyond = beyond.max(known - horizon);
     }

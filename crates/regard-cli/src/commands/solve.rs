@@ -34,7 +34,7 @@ pub(super) fn run(job: &SolveJob, device: &Device, printer: &mut Printer) -> any
     let mut places = job.places.as_ref();
     for (number, (task, instance)) in job.tasks.iter().zip(&instances).enumerate() {
         let network = networks.get(instance.problem());
-        let solution = searched(network.map(|(network, _)| network), instance, &options, printer)?;
+        let solution = searched(network.map(|(network, _)| network), &task.file, instance, &options, printer)?;
         let written = write(task, instance, &solution)?;
         let model = network.map(|(_, info)| info.name.as_str());
         report(printer, job, task, instance, &solution, model, &written)?;
@@ -54,9 +54,10 @@ pub(super) fn run(job: &SolveJob, device: &Device, printer: &mut Printer) -> any
     Ok(Outcome::Done)
 }
 
-/// Solves an instance; a terminal shows the stage, the best cost so far and the time.
+/// Solves the instance of a file; a terminal shows the stage, the best cost so far and the time.
 pub(crate) fn searched(
     network: Option<&AttentionModel>,
+    file: &Path,
     instance: &Instance,
     options: &SolveOptions,
     printer: &Printer,
@@ -72,7 +73,11 @@ pub(crate) fn searched(
     let progress = Progress::of_search(printer, limit, cost);
     let name = instance.sites().name();
     let describe = |stage: StageKind| progress.describe(format!("{name}: {}", stage.name()));
-    Ok(solve_instance_watched(network, instance, &options, &mut |stage| describe(stage))?)
+    let found = solve_instance_watched(network, instance, &options, &mut |stage| describe(stage));
+    Ok(found.map_err(|error| match error.root() {
+        regard::Error::Data(regard::data::Error::Infeasible { .. }) => error.in_file(file),
+        _ => error,
+    })?)
 }
 
 /// Reads a solution that the search starts from.

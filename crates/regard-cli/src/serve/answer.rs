@@ -351,7 +351,7 @@ fn solved(service: &Service, question: &Question, job: &SolveJob, formats: &[Str
     if network.is_some() {
         check_time(instance.sites().len(), &options, service.request_time).map_err(anyhow::Error::from)?;
     }
-    let solution = solve::searched(network.map(|(network, _)| network), &instance, &options, &printer)?;
+    let solution = solve::searched(network.map(|(network, _)| network), &task.file, &instance, &options, &printer)?;
     let model = network.map(|(_, info)| info.name.as_str());
     let result = SolveResult::new(&task.file, &instance, &solution, model, &[]);
     let result = if job.stage_solutions { result.with_stage_solutions() } else { result };

@@ -493,6 +493,15 @@ fn the_future_of_covariates_may_be_a_file_of_its_own() {
     fs::write(folder.path().join("plan.csv"), plan.replace("yes,62,dry\n", "")).unwrap();
     let gap = ask("10");
     assert!(gap.code == Some(2) && gap.err.contains("plan.csv: has no row for `62`"), "{gap:?}");
+    fs::write(folder.path().join("plan.csv"), plan.replace("yes,62,dry\n", ",62,dry\n")).unwrap();
+    let empty = ask("10");
+    assert!(empty.code == Some(2) && empty.err.contains("plan.csv:4: field `promo`: is empty"), "{empty:?}");
+    let nothing = regard(folder.path(), &["forecast", "sales.csv", "--horizon", "5", "--covariates", "promo"]);
+    let missing = "has 0 rows with future covariates for series";
+    assert!(
+        nothing.code == Some(2) && nothing.err.contains(missing) && nothing.err.contains("--future"),
+        "{nothing:?}"
+    );
     let without = regard(folder.path(), &["forecast", "sales.csv", "--horizon", "5", "--future", "plan.csv"]);
     assert!(without.code == Some(2) && without.err.contains("--covariates"), "{without:?}");
 }
@@ -529,5 +538,7 @@ fn a_series_of_the_m4_competition_is_forecast() {
     assert!(found.err.contains("M4 competition") && found.err.contains("season of 4"), "{found:?}");
     let json = found.json();
     assert_eq!((json["season"].as_u64(), json["forecast"][4]["unique_id"].as_str()), (Some(4), Some("Q2")), "{json}");
+    let given = regard(folder.path(), &[&asked[..], &["--season", "3"]].concat()).done();
+    assert!(given.err.contains("season of 3 steps") && given.json()["season"] == 3, "{given:?}");
     assert_eq!(json["forecast"][4]["ds"].as_str(), Some("28"), "{json}");
 }

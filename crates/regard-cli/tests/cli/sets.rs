@@ -85,6 +85,17 @@ fn a_model_of_groups_is_trained_measured_and_asked() {
 }
 
 #[test]
+fn answers_that_overflow_are_errors() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("huge.csv"), "set,value\na,1\na,2\nb,1e30\nb,1e30\n").unwrap();
+    let said = regard(folder.path(), &["predict", "--model", "regard-max", "huge.csv", "--group-by", "set"]);
+    assert!(said.code == Some(2) && said.out.is_empty(), "{said:?}");
+    for part in ["set `b`: the prediction is not a number", "far outside those of the training"] {
+        assert!(said.err.contains(part), "{part}: {said:?}");
+    }
+}
+
+#[test]
 fn an_experiment_is_cut_into_folds() {
     let folder = folder();
     let arguments = with(&["eval", "sets/mil"], &["--folds", "4", "--repeats", "2", "--json"]);

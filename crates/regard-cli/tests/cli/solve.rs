@@ -117,6 +117,17 @@ fn several_files_give_one_line_each() {
 }
 
 #[test]
+fn an_instance_that_nobody_can_solve_is_said_with_its_file() {
+    let rows = "id,x,y,demand,due\nd,0,0,0,100\na,30,30,4,43\nb,-30,-30,2,43\n";
+    let folder = folder_with("late.csv", &format!("# capacity: 10\n# vehicles: 1\n{rows}"));
+    let said = regard(folder.path(), &["solve", "late.csv", "--time", "1s"]);
+    assert!(said.code == Some(2) && said.out.is_empty(), "{said:?}");
+    for part in ["late.csv: not a solution: route 1 reaches node", "its window ends at 43", "more vehicles than 1"] {
+        assert!(said.err.contains(part), "{part}: {said:?}");
+    }
+}
+
+#[test]
 fn distances_may_differ_by_direction() {
     // One way round is short.
     let way = |from: usize, to: usize| if (from + 1) % 15 == to { 1 } else { 9 + (from * 7 + to * 3) % 5 };

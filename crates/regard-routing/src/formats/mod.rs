@@ -82,15 +82,20 @@ pub fn read_instance_with(path: impl AsRef<Path>, options: &csv::TableOptions) -
     let own = with_own_format(&text);
     let is_csv =
         own.is_none() && (ending.as_deref() == Some(csv::ENDING) || (by_name.is_none() && !tsplib::looks_like(&text)));
-    let (instance, mut notes) = match (is_csv, options.first_given(), own) {
-        (true, ..) => csv::parse_instance(&text, path, options)?,
-        (false, None, Some(name)) => (of_own_format(&text, path, name)?, csv::Notes::default()),
-        (false, None, None) => of_tsplib(&text, path, by_name.map(|(name, ..)| name))?,
+    let parsed = match (is_csv, options.first_given(), own) {
+        (true, ..) => csv::parse_instance(&text, path, options),
+        (false, None, Some(name)) => of_own_format(&text, path, name).map(|found| (found, csv::Notes::default())),
+        (false, None, None) => of_tsplib(&text, path, by_name.map(|(name, ..)| name)),
         (false, Some(flag), _) => {
             let reason = format!("{flag} is for tables (CSV); this file says everything itself");
             return Err(crate::Error::parse(path, 0, reason).with_hint("leave it out"));
         }
     };
+    let (instance, mut notes) = parsed.map_err(|error| match error {
+        // What an instance refuses belongs to no line.
+        crate::Error::Invalid { what, reason } => crate::Error::parse(path, 0, format!("{what}: {reason}")),
+        other => other,
+    })?;
     if let Some(note) = encoding.note().filter(|_| is_csv) {
         notes.add(note);
     }

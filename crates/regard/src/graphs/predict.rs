@@ -64,7 +64,8 @@ impl GraphModel {
     /// The prediction for every graph, or for every node.
     ///
     /// # Errors
-    /// Those of the base learners beside the network: features that differ from those of training.
+    /// Those of the base learners beside the network: features that differ from those of training;
+    /// [`Error::NotFinite`] for a prediction that is not a number.
     pub fn predict(&self, examples: &Examples) -> Result<Predicted> {
         let mut numbers = Vec::new();
         for chosen in chunks(examples) {
@@ -80,7 +81,7 @@ impl GraphModel {
             }
         }
         let tasks = self.config.data.tasks.clone();
-        Ok(match self.config.task {
+        let found = match self.config.task {
             GraphTask::Classification => {
                 let (names, all) = (self.config.data.classes.clone(), found.concat());
                 // A single class has a second, empty side.
@@ -94,7 +95,12 @@ impl GraphModel {
                 Predicted::Numbers { tasks, values: side_by_side(&yes), intervals: vec![] }
             }
             GraphTask::Regression => Predicted::Numbers { tasks, values: side_by_side(&found), intervals: vec![] },
-        })
+        };
+        let of_nodes = self.config.level == LevelName::Node;
+        match found.not_finite().map(|row| if of_nodes { examples.graphs.graph_of(row) } else { row }) {
+            None => Ok(found),
+            Some(graph) => Err(Error::not_finite("graph", &examples.graphs.ids()[graph], "a prediction")),
+        }
     }
 
     /// The predictions for the graphs of several files, in one pass through the network: to the bit those of

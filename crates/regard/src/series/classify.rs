@@ -239,10 +239,15 @@ impl SeriesModel {
     /// Probabilities of the classes for each series of a panel.
     ///
     /// # Errors
-    /// [`Error::Config`] for a model of another task, or series with other covariates.
+    /// [`Error::Config`] for a model of another task, or series with other covariates; [`Error::NotFinite`] for a
+    /// probability that is not a number.
     pub fn classified(&self, panel: &Panel) -> Result<Predicted> {
         let (names, probabilities) = (self.config.data.classes.clone(), self.probabilities(panel)?);
-        Ok(Predicted::Classes { names, probabilities, shares: vec![] })
+        let found = Predicted::Classes { names, probabilities, shares: vec![] };
+        match found.not_finite() {
+            None => Ok(found),
+            Some(series) => Err(Error::not_finite("series", panel.series()[series].name(), "a probability")),
+        }
     }
 
     /// The model on the series that its experiment held out.

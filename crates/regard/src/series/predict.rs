@@ -379,7 +379,8 @@ impl SeriesModel {
         self.of_windows(&panel, windows, self.config.horizon, &[])
     }
 
-    /// The forecasts after windows of a panel at the network's scale, in the units of its series.
+    /// The forecasts after windows of a panel at the network's scale, in the units of its series;
+    /// [`Error::NotFinite`] for one that is not a number.
     pub(super) fn of_windows(
         &self,
         panel: &Panel,
@@ -406,10 +407,14 @@ impl SeriesModel {
                 });
                 let intervals = intervals.collect();
                 let one = &panel.series()[window.series];
+                let values = own(values);
+                if !values.iter().all(|value| value.is_finite()) {
+                    return Err(Error::not_finite("series", one.name(), "the forecast of the network"));
+                }
                 all.push(Forecast {
                     name: one.name().to_owned(),
                     start: one.start() + window.target(),
-                    values: own(values),
+                    values,
                     intervals,
                 });
             }

@@ -98,6 +98,10 @@ fn rest<'p>(mut rows: Rows<'p>, future: &Path, options: &ReadOptions) -> Result<
         if let Some(id) = id.as_ref().filter(|_| !known.contains(series)) {
             return Err(row.error(&id.name, format!("found `{}`, expected a series of the other file", shown(series))));
         }
+        let covariates = &places[places.len() - options.covariates.len()..];
+        if covariates.iter().all(|(at, _)| fields[*at].trim().is_empty()) {
+            return Err(row.error(&options.covariates[0], "is empty, expected its value in the future"));
+        }
         *rest.rows.entry(series.to_owned()).or_default() += 1;
         let fields: Vec<String> = fields.iter().map(|field| quoted(field)).collect();
         rest.text.push_str(&fields.join(&separator));

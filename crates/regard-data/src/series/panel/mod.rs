@@ -92,6 +92,12 @@ impl Series {
         &self.covariates
     }
 
+    /// Steps after the last value for which covariates are known; 0 without covariates.
+    #[must_use]
+    pub fn known_steps(&self) -> usize {
+        self.covariates.iter().map(|values| values.len().saturating_sub(self.len())).min().unwrap_or(0)
+    }
+
     /// Features in the order of [`Panel::statics`].
     #[must_use]
     pub fn statics(&self) -> &[f32] {

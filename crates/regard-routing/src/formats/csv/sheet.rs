@@ -178,11 +178,13 @@ impl<'t> Sheet<'t> {
         let mut unused = Vec::new();
         for (line, words) in &self.comments {
             let name = words.split_once([':', '=']).map(|(name, _)| super::plain(name)).unwrap_or_default();
-            if ["vehicles", "num_vehicles", "fleet_size"].contains(&name.as_str()) {
-                unused.push(format!(
-                    "line {line}: `{}` is not used: the number of vehicles is not limited",
-                    shown(words)
-                ));
+            if ["vehicles", "num_vehicles", "fleet_size"].contains(&name.as_str()) && !own(&name) {
+                let why = if own("vehicles") {
+                    "`vehicles: N` limits their number"
+                } else {
+                    "the number of vehicles is not limited"
+                };
+                unused.push(format!("line {line}: `{}` is not used: {why}", shown(words)));
             } else if known_options().any(|option| option.name == name) && !own(&name) {
                 unused.push(format!("line {line}: `{}` is not used: the table is {}", shown(words), described(files)));
             }

@@ -10,6 +10,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
+pub(crate) use self::stops::rounded;
 use super::{Instance, sol, tour};
 use crate::file::{read_text, write_atomic};
 use crate::{Error, Metric, Result, visits_of};

@@ -72,7 +72,7 @@ impl TableSource for Stops<'_> {
 }
 
 /// A sum without the digits that rounding added to it.
-pub(super) fn rounded(value: f64) -> f64 {
+pub(crate) fn rounded(value: f64) -> f64 {
     let scale = 1e6;
     let whole = (value * scale).round();
     if whole.abs() < 1e15 { whole / scale } else { value }

@@ -168,6 +168,26 @@ fn sections_decide_where_there_is_no_type() {
     assert_eq!((instance.problem(), notes.texts()), ("cvrptw", &[][..]));
 }
 
+#[test]
+fn a_limit_of_vehicles_is_used_and_too_low_a_one_refused() {
+    let rows = "id,x,y,demand,due\nd,0,0,0,99\na,1,1,8,50\nb,2,2,8,50\n";
+    let (instance, notes) = table(&format!("# capacity: 10\n# vehicles: 2\n# fleet_size: 3\n{rows}"));
+    assert_eq!(instance.downcast_ref::<Cvrptw>().unwrap().vehicles(), Some(2));
+    assert_eq!(notes, ["line 3: `fleet_size: 3` is not used: `vehicles: N` limits their number"]);
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in [
+        ("one.csv", format!("# capacity: 10\n# vehicles: 1\n{rows}")),
+        ("one.txt", solomon!("1 10", "0 0 0 0 0 99 0\n1 1 1 8 0 50 0\n2 2 2 8 0 50 0\n").to_owned()),
+    ] {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        let said = read_instance(&path).unwrap_err().to_string();
+        for part in [name, "number of vehicles", "1 is given, expected at least 2"] {
+            assert!(said.contains(part), "{said}");
+        }
+    }
+}
+
 fn table(text: &str) -> (Instance, Vec<String>) {
     let (instance, notes) = parse_instance(text, Path::new("a.csv"), &TableOptions::default()).unwrap();
     (instance, notes.texts().to_vec())

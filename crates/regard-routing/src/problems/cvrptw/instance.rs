@@ -1,5 +1,6 @@
 //! The instance in a metric of its own, its cost and its checker.
 
+use crate::formats::solution::rounded;
 use crate::itinerary::Times;
 use crate::problems::cvrp::Cvrp;
 use crate::sites::is_coordinate;
@@ -88,10 +89,19 @@ impl Cvrptw {
     /// The same instance with at most so many vehicles.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for 0 vehicles.
+    /// [`Error::Invalid`] for 0 vehicles, and for fewer than the demand fills.
     pub fn with_vehicles(mut self, vehicles: Option<usize>) -> Result<Self> {
         if vehicles == Some(0) {
             return Err(Error::invalid("number of vehicles", "0 is given, expected at least 1"));
+        }
+        let (demand, capacity) = (self.routing.demands().iter().sum::<f64>(), self.routing.capacity());
+        if let Some(vehicles) = vehicles.filter(|vehicles| !depot::within(demand, *vehicles as f64 * capacity)) {
+            let reason = format!(
+                "{vehicles} {} given, expected at least {}: demands are {demand} together, the capacity is {capacity}",
+                if vehicles == 1 { "is" } else { "are" },
+                (demand / capacity).ceil()
+            );
+            return Err(Error::invalid("number of vehicles", reason));
         }
         self.vehicles = vehicles;
         Ok(self)
@@ -190,7 +200,7 @@ impl Cvrptw {
         for &node in route.iter().chain([&0]) {
             clock = (clock + self.pace * self.sites().distance(here, node)).max(ready[node]);
             if !depot::within(clock, due[node]) {
-                let (id, due) = (&self.sites().ids()[node], due[node]);
+                let (id, due, clock) = (&self.sites().ids()[node], due[node], rounded(clock));
                 let reason = match node {
                     0 => format!("route {number} is back at {clock}, the depot closes at {due}"),
                     _ => format!("route {number} reaches node {id} at {clock}, its window ends at {due}"),

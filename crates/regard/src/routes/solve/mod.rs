@@ -272,7 +272,12 @@ pub fn solve_watched<S: SolverInstance>(
     }
     // A search that was cancelled ends early, with a solution that nobody waits for.
     regard_data::cancel::check();
-    instance.check(&search.tour)?;
+    if let Err(broken) = instance.check(&search.tour) {
+        let vehicles = instance.facts().into_iter().find(|(name, _)| *name == "vehicles");
+        let limit = vehicles.map_or_else(String::new, |(_, vehicles)| format!(", or more vehicles than {vehicles}"));
+        let hint = format!("more time (`--time`){limit} may allow one; there may be none");
+        return Err(Error::from(broken).with_hint(format!("no solution was found that keeps every rule: {hint}")));
+    }
     let Search { tour, cost, stages, .. } = search;
     Ok(Solution { tour, cost, stages, seconds: start.elapsed().as_secs_f64() })
 }

@@ -79,7 +79,7 @@ const LEARNING: f64 = 0.95;
 ///
 /// # Errors
 /// [`Error::Config`] for an impossible horizon, season or level, a file without values, and `only` the network where
-/// the series are too short to train one.
+/// the series are too short to train one; covariates that are not known for the whole horizon, which a network sees.
 pub fn forecast(
     read: &Read,
     options: &LocalForecastOptions,
@@ -95,6 +95,9 @@ pub fn forecast(
         budget,
     };
     let origins = Origins::new(&values, &settings)?;
+    if options.only != Some(Only::Base) {
+        (0..read.panel.len()).try_for_each(|at| Window::last(&read.panel, at, 0, options.horizon).map(drop))?;
+    }
     let mut members = match options.only {
         // The simple forecasts stand in where a network has none.
         Some(Only::Network) => origins.simple_members().only_fallbacks(),

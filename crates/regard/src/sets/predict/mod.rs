@@ -52,7 +52,8 @@ impl SetModel {
     /// The predictions for sets; with `importance` also the attention to every item.
     ///
     /// # Errors
-    /// [`Error::Config`] for the importance of a model that does not weigh items.
+    /// [`Error::Config`] for the importance of a model that does not weigh items; [`Error::NotFinite`] for a prediction
+    /// that is not a number.
     pub fn predict(&self, bags: &Bags, importance: bool) -> Result<SetPredictions> {
         let examples = features_of(&self.config, bags)?;
         let Predictions { numbers, importance: weights } = predict(&self.network, &examples, importance, &self.device);
@@ -87,6 +88,14 @@ impl SetModel {
             }
         };
         let of_items = if self.config.task.of_items() { Some(numbers) } else { weights };
+        if let Some(set) = of_sets.as_ref().and_then(Predicted::not_finite) {
+            return Err(Error::not_finite("set", &bags.ids()[set], "the prediction"));
+        }
+        let mut scores = of_items.iter().flatten();
+        if let Some(row) = scores.position(|score| !score.is_finite()) {
+            let set = bags.offsets().partition_point(|&first| first <= row) - 1;
+            return Err(Error::not_finite("set", &bags.ids()[set], "the score of a row"));
+        }
         Ok(SetPredictions { of_sets, of_items })
     }
 
