@@ -33,6 +33,6 @@ mod windows;
 
 pub use self::clock::{Clock, Frequency, Unit};
 pub use self::panel::{Panel, Series};
-pub use self::scaler::Scaler;
+pub use self::scaler::{Scaler, moments};
 pub use self::split::{Part, Parts, Split};
 pub use self::windows::{Window, Windows, fill_missing};

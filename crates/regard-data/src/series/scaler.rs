@@ -53,7 +53,7 @@ impl Scaler {
         assert_eq!(parts.len(), panel.len(), "parts for each series");
         let mut scaler = Self { names: Vec::new(), mean: Vec::new(), deviation: Vec::new() };
         for (series, parts) in panel.series().iter().zip(parts) {
-            let Some((mean, deviation)) = moments(&series.values()[parts.training.clone()]) else {
+            let Some((mean, deviation)) = moments(series.values()[parts.training.clone()].iter().copied()) else {
                 let reason = format!("has no value in its {} training rows", parts.training.len());
                 return Err(Error::invalid(format!("series `{}`", shown(series.name())), reason));
             };
@@ -162,9 +162,11 @@ impl Scaler {
     }
 }
 
-/// Mean and deviation of what is not missing.
-fn moments(values: &[f32]) -> Option<(f64, f64)> {
-    let known = || values.iter().filter(|value| !value.is_nan()).copied();
+/// Mean and population deviation of the values that are not NaN, the deviation being 1 for values that are all the same;
+/// `None` where there is no value.
+#[must_use]
+pub fn moments(values: impl Iterator<Item = f32> + Clone) -> Option<(f64, f64)> {
+    let known = || values.clone().filter(|value| !value.is_nan());
     let (low, high) = known().fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
     if low > high {
         return None;

@@ -107,8 +107,9 @@ pub fn back_test(
     for at in 0..windows {
         let read = before(&read, (windows - 1 - at) * step_size)?;
         let experiment = with_test(experiment, shortest, horizon);
-        let scaler = model.as_ref().map(SeriesModel::scaler).transpose()?;
-        let (source, config) = Source::with_panel(&experiment, read, scaler)?;
+        // The scales are those of the first network, so that errors of all windows are in the same unit.
+        let learnt = model.as_ref().map(|model| &model.config.data);
+        let (source, config) = Source::with_panel(&experiment, read, learnt)?;
         if model.is_none() || refit {
             let mut learner = SeriesLearner::with_data(&experiment, source.clone().into(), config, device)?;
             let of = learner.all_steps() as usize;

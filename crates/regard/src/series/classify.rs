@@ -5,7 +5,7 @@ use std::path::Path;
 use burn::tensor::Device;
 use regard_data::graphs::formats::tu::Fold;
 use regard_data::series::formats::{Read, ReadOptions, ReadReport, read};
-use regard_data::series::{Panel, Series, Window};
+use regard_data::series::{Panel, Series, Window, moments};
 use regard_data::sets::formats::predictions::Predicted;
 use regard_data::split::{holdout, others, stratified_folds};
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ use super::batch::Batch;
 use super::experiment::{SeriesData, SeriesExperiment};
 use super::model::{PatchTst, PatchTstConfig, SeriesPreparation};
 use super::predict::SeriesModel;
-use super::scaled::{Known, moments, scaled_known};
+use super::scaled::{Known, UNSCALED, scaled_known};
 use super::source::read_options;
 use super::task::SeriesTask;
 use crate::supervised::{CrossValidationMetrics, Done, Folds, ensemble};
@@ -186,11 +186,9 @@ fn held_out(series: Vec<usize>, classes: &[usize], share: f64, seed: u64) -> Res
 /// One mean and deviation for all series: classes may differ in level and width.
 fn learnt(panel: &Panel, training: &[usize]) -> SeriesPreparation {
     let all = || training.iter().map(|&one| &panel.series()[one]);
-    let (mean, deviation) = moments(all().flat_map(|one| one.values().iter().copied()));
-    let covariate = |at: usize| moments(all().flat_map(move |one| one.covariates()[at].iter().copied()));
-    let fixed = |at: usize| moments(all().map(move |one| one.statics()[at]));
-    let (covariate_mean, covariate_deviation) = (0..panel.covariates().len()).map(covariate).unzip();
-    let (static_mean, static_deviation) = (0..panel.statics().len()).map(fixed).unzip();
+    let (mean, deviation) = moments(all().flat_map(|one| one.values().iter().copied())).unwrap_or(UNSCALED);
+    // All rows of a covariate, which may go on after the values.
+    let known = Known::learn(panel, all().map(|one| (one, 0..usize::MAX)));
     SeriesPreparation {
         names: vec!["all series".into()],
         mean: vec![mean],
@@ -198,11 +196,11 @@ fn learnt(panel: &Panel, training: &[usize]) -> SeriesPreparation {
         frequency: panel.clock().frequency().to_string(),
         season_length: panel.clock().season(),
         future_covariates: panel.covariates().to_vec(),
-        future_covariate_mean: covariate_mean,
-        future_covariate_std: covariate_deviation,
+        future_covariate_mean: known.covariates.0,
+        future_covariate_std: known.covariates.1,
         static_covariates: panel.statics().to_vec(),
-        static_covariate_mean: static_mean,
-        static_covariate_std: static_deviation,
+        static_covariate_mean: known.statics.0,
+        static_covariate_std: known.statics.1,
         ..SeriesPreparation::default()
     }
 }

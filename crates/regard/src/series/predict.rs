@@ -475,14 +475,15 @@ impl SeriesModel {
             let (source, _) = Source::of(experiment)?;
             return Ok((source, experiment.clone()));
         }
-        let scaler = self.scaler()?;
+        self.check_series()?;
         let path = Path::new(&experiment.data.path);
         let mut read = read(path, &read_options(&experiment.data, Some(&self.config))?)?;
+        self.check_covariates(&read.panel).map_err(|error| error.in_file(path))?;
         read.panel = read.panel.select(&self.config.data.names)?;
-        // Scale and look-back are the model's, also on a file that would give others.
+        // Scales and look-back are the model's, also on a file that would give others.
         let (mut experiment, _) = shortened(experiment, &read.panel);
         experiment.model = PatchTstConfig { data: experiment.model.data, ..self.config.clone() };
-        let (source, _) = Source::with_panel(&experiment, read, Some(scaler))?;
+        let (source, _) = Source::with_panel(&experiment, read, Some(&self.config.data))?;
         Ok((source, experiment))
     }
 
@@ -545,13 +546,18 @@ impl SeriesModel {
         [-1.0, 1.0].map(|sign| values.iter().enumerate().map(|(step, &value)| value + sign * width(step)).collect())
     }
 
-    /// The scale of the network.
-    pub(super) fn scaler(&self) -> Result<Scaler> {
+    /// Refuses a model that knows no series by name.
+    fn check_series(&self) -> Result<()> {
         if self.knows_none() {
             let reason = "was trained on generated series: it forecasts any file, and does nothing else";
             return Err(Error::config("--model", reason).with_hint("`regard forecast` without other options takes it"));
         }
-        let data = &self.config.data;
-        Ok(Scaler::from_arrays(data.names.clone(), data.mean.clone(), data.std.clone())?)
+        Ok(())
+    }
+
+    /// The scale of the network.
+    pub(super) fn scaler(&self) -> Result<Scaler> {
+        self.check_series()?;
+        self.config.data.scaler()
     }
 }

@@ -1,11 +1,15 @@
 //! Covariates at the network's scale.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use regard_data::series::{Panel, Parts, Series};
+use regard_data::series::{Panel, Series, moments};
 
 use super::model::SeriesPreparation;
 use crate::Result;
+
+/// The mean and the deviation of what stays as it is.
+pub(super) const UNSCALED: (f64, f64) = (0.0, 1.0);
 
 /// Means and deviations of covariates.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,16 +29,16 @@ impl Known {
         }
     }
 
-    /// Learns them.
-    pub fn learn(panel: &Panel, parts: &[Parts]) -> Self {
+    /// Learns them from some rows of series of a panel; what has no value there keeps its scale.
+    pub fn learn<'a>(panel: &Panel, series: impl Iterator<Item = (&'a Series, Range<usize>)> + Clone) -> Self {
         let of_covariate = |at: usize| {
-            let rows = panel.series().iter().zip(parts);
-            moments(rows.flat_map(|(one, parts)| {
+            let values = series.clone().flat_map(move |(one, rows)| {
                 let values = &one.covariates()[at];
-                values[parts.training.start..parts.training.end.min(values.len())].iter().copied()
-            }))
+                values[rows.start..rows.end.min(values.len())].iter().copied()
+            });
+            moments(values).unwrap_or(UNSCALED)
         };
-        let of_static = |at: usize| moments(panel.series().iter().map(|one| one.statics()[at]));
+        let of_static = |at: usize| moments(series.clone().map(move |(one, _)| one.statics()[at])).unwrap_or(UNSCALED);
         Self {
             covariates: (0..panel.covariates().len()).map(of_covariate).unzip(),
             statics: (0..panel.statics().len()).map(of_static).unzip(),
@@ -65,13 +69,4 @@ pub fn scaled_known(panel: Panel, known: &Known) -> Result<Panel> {
         one.clone().with_covariates(covariates).with_statics(statics)
     };
     Ok(panel.changed(of_series)?)
-}
-
-/// Mean and population deviation, 1 for numbers that are all the same; missing ones are left out.
-pub(super) fn moments(values: impl Iterator<Item = f32> + Clone) -> (f64, f64) {
-    let values = values.filter(|value| !value.is_nan()).map(f64::from);
-    let count = values.clone().count().max(1) as f64;
-    let mean = values.clone().sum::<f64>() / count;
-    let variance = values.map(|value| (value - mean).powi(2)).sum::<f64>() / count;
-    (mean, if variance > 0.0 { variance.sqrt() } else { 1.0 })
 }

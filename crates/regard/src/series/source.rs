@@ -9,7 +9,7 @@ use regard_data::series::{Clock, Panel, Part, Parts, Scaler, Series, Split, Wind
 
 use super::experiment::{SeriesData, SeriesDuplicates, SeriesExperiment, SeriesLayout, SeriesSplit};
 use super::model::{PatchTstConfig, SeriesPreparation};
-use super::scaled::{Known, scaled_known};
+use super::scaled::{Known, UNSCALED, scaled_known};
 use super::task::SeriesTask;
 use crate::{Error, Result};
 
@@ -120,29 +120,33 @@ impl Source {
         Self::with_panel(experiment, read, None)
     }
 
-    /// As [`Self::of`], of series that are known, at a given scale or that of their training rows.
+    /// As [`Self::of`], of series that are known. Series and covariates are brought to the scale that a model `learnt`,
+    /// or to that of their training rows.
     ///
     /// # Errors
-    /// As there.
+    /// As there; [`Error::Data`] for other series than those of the model.
     pub fn with_panel(
         experiment: &SeriesExperiment,
         read: Read,
-        scaler: Option<Scaler>,
+        learnt: Option<&SeriesPreparation>,
     ) -> Result<(Self, PatchTstConfig)> {
         let Read { mut panel, report } = read;
         let (experiment, notes) = &shortened(experiment, &panel);
         let (data, model) = (&experiment.data, &experiment.model);
         let is_generated = data.generated_series > 0;
         let parts = if is_generated { whole_series(data, &panel) } else { split(data)?.parts(&panel)? };
-        // A model that is measured brings its scale and learns nothing more.
-        let is_measured = scaler.is_some();
-        let scaler = match scaler {
-            Some(scaler) => scaler,
-            None if data.standardise && !is_generated => Scaler::fit(&panel, &parts)?,
-            None => unscaled(&panel)?,
+        // A model that is measured brings its scales and learns nothing more.
+        let is_measured = learnt.is_some();
+        let (scaler, known) = match learnt {
+            Some(learnt) => (learnt.scaler()?, Known::of(learnt)),
+            None => {
+                let is_scaled = data.standardise && !is_generated;
+                let scaler = if is_scaled { Scaler::fit(&panel, &parts)? } else { unscaled(&panel)? };
+                let training = panel.series().iter().zip(&parts).map(|(one, parts)| (one, parts.training.clone()));
+                (scaler, Known::learn(&panel, training))
+            }
         };
         scaler.apply(&mut panel)?;
-        let known = Known::learn(&panel, &parts);
         let panel = scaled_known(panel, &known)?;
         let horizon = if model.task == SeriesTask::Forecast { model.horizon } else { 1 };
         let windows = |part: Part| Windows::new(&panel, &parts, part, model.look_back, horizon);
@@ -341,5 +345,5 @@ fn thinned(windows: Windows, most: usize) -> Windows {
 fn unscaled(panel: &Panel) -> Result<Scaler> {
     let names: Vec<String> = panel.names().map(str::to_owned).collect();
     let count = names.len();
-    Ok(Scaler::from_arrays(names, vec![0.0; count], vec![1.0; count])?)
+    Ok(Scaler::from_arrays(names, vec![UNSCALED.0; count], vec![UNSCALED.1; count])?)
 }

@@ -1,6 +1,7 @@
 //! Networks on time series: they learn, go on bit for bit, forecast past the end, and say what is wrong.
 
 mod forecasts;
+mod measurements;
 mod shortcuts;
 mod training;
 

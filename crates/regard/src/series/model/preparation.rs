@@ -1,5 +1,6 @@
 //! Numbers and names that a network on time series learnt from its data beside weights.
 
+use regard_data::series::Scaler;
 use serde::{Deserialize, Serialize};
 
 use super::PatchTstConfig;
@@ -42,6 +43,14 @@ pub struct SeriesPreparation {
 }
 
 impl SeriesPreparation {
+    /// The scale of the series.
+    ///
+    /// # Errors
+    /// [`Error::Data`] for a mean or a deviation that is none.
+    pub fn scaler(&self) -> Result<Scaler> {
+        Ok(Scaler::from_arrays(self.names.clone(), self.mean.clone(), self.std.clone())?)
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self::default()
     }

@@ -1,0 +1,42 @@
+//! What models are measured by: scales, held-out rows and the windows of back-tests.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use regard::series::source::{Source, read_panel};
+
+use crate::{experiment, hours, trained};
+
+/// The hours with a price ten times as high in the first rows, which no test window sees.
+fn dearer_at_first(folder: &Path, hours: &Path, rows: usize) -> PathBuf {
+    let dearer = |(at, line): (usize, &str)| match line.rsplit_once(',') {
+        Some((rest, price)) if (1..=rows).contains(&at) => format!("{rest},{}", 10.0 * price.parse::<f64>().unwrap()),
+        _ => line.to_owned(),
+    };
+    let lines: Vec<String> = fs::read_to_string(hours).unwrap().lines().enumerate().map(dearer).collect();
+    let path = folder.join("dearer.csv");
+    fs::write(&path, lines.join("\n")).unwrap();
+    path
+}
+
+#[test]
+fn covariates_of_another_file_have_the_scale_of_the_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = hours(folder.path(), 400, 0);
+    let set = ["data.columns=[\"sold\"]", "data.future_covariates=[\"price\"]", "eval.blend=false"];
+    let model = trained(&experiment(&path, &set), &folder.path().join("run"));
+    let other = experiment(&dearer_at_first(folder.path(), &path, 200), &set);
+    assert_eq!(model.measure(&other).unwrap().errs.mse, model.measure_test().unwrap().errs.mse);
+    let fewer = model.measure(&experiment(&path, &[set[0], set[2]])).unwrap_err().to_string();
+    assert!(fewer.contains("gives none, but the model was trained with price"), "{fewer}");
+    // A later window of a back-test without another training.
+    let read = |rows: usize| {
+        let mut read = read_panel(&path, &other.data).unwrap();
+        read.panel = read.panel.without_last(rows).unwrap();
+        read
+    };
+    let (first, config) = Source::with_panel(&other, read(300), None).unwrap();
+    let (second, measured) = Source::with_panel(&other, read(0), Some(&config.data)).unwrap();
+    let prices = |source: &Source| source.panel.series()[0].covariates()[0][..100].to_vec();
+    assert_eq!((prices(&first), &config.data), (prices(&second), &measured.data));
+}
