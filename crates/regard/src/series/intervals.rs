@@ -14,8 +14,9 @@ const MOST: usize = 8_000_000;
 pub struct Residuals {
     /// `[horizon][windows]`, in deviations of the series.
     off: Vec<Vec<f32>>,
-    /// Every so many windows are kept.
+    /// Every so many samples are kept, each with all its series.
     every: usize,
+    /// Samples that were added.
     seen: usize,
 }
 
@@ -29,9 +30,12 @@ impl Residuals {
     /// Adds the forecasts `[rows, horizon]` of a batch.
     pub(super) fn add(&mut self, batch: &Batch, forecasts: &[f32]) {
         let horizon = batch.horizon;
+        let channels = batch.shape[1].max(1);
+        let first = self.seen;
+        self.seen += batch.shape[0];
         for (row, forecast) in forecasts.chunks_exact(horizon).enumerate() {
-            self.seen += 1;
-            if !(self.seen - 1).is_multiple_of(self.every) {
+            // Every so many rows could be those of one series.
+            if !(first + row / channels).is_multiple_of(self.every) {
                 continue;
             }
             for (step, predicted) in forecast.iter().enumerate() {
@@ -59,4 +63,22 @@ impl Residuals {
 pub(super) fn half_width(rising: &[f32], level: f64) -> f32 {
     let rank = ((rising.len() + 1) as f64 * level / 100.0).ceil() as usize;
     rising.get(rank.clamp(1, rising.len().max(1)) - 1).copied().unwrap_or(f32::NAN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A batch of forecasts of three series that are off by 1, 2 and 3.
+    fn three_series(residuals: &mut Residuals, samples: usize) {
+        let batch = Batch { shape: [samples, 3], horizon: 1, targets: vec![0.0; 3 * samples], ..Batch::default() };
+        residuals.add(&batch, &[1.0, 2.0, 3.0].repeat(samples));
+    }
+
+    #[test]
+    fn samples_are_kept_with_all_their_series() {
+        let mut residuals = Residuals { off: vec![vec![]], every: 3, seen: 0 };
+        [2, 5, 2].into_iter().for_each(|samples| three_series(&mut residuals, samples));
+        assert_eq!(residuals.off, [[1.0, 2.0, 3.0].repeat(3)]);
+    }
 }
