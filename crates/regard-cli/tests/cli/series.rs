@@ -308,7 +308,9 @@ fn faults_have_a_way_out() {
     let far = fails(&["forecast", "--model", "run", "waves.csv", "--horizon", "7"]);
     assert!(far.contains("--horizon") && far.contains("1 to 6") && far.contains("hint"), "{far}");
     let level = fails(&["forecast", "--model", "run", "waves.csv", "--levels", "99.9"]);
-    assert!(level.contains("99.9") && level.contains("at most 99"), "{level}");
+    assert!(level.contains("99.9") && level.contains("at most 95"), "{level}");
+    let level = fails(&["forecast", "--model", "run", "waves.csv", "--levels", "80,98"]);
+    assert!(level.contains("at least 49 validation windows") && level.contains("hint: give a lower level"), "{level}");
     let none = fails(&["forecast", "waves.csv"]);
     assert!(none.contains("--horizon"), "{none}");
     fs::write(folder.path().join("short.csv"), "month,up,down\n1990-01,1,2\n1990-02,1,2\n1990-03,1,2\n").unwrap();

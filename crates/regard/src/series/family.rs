@@ -97,7 +97,7 @@ impl Family for TimeSeries {
     type Base = BaseBackTest;
     /// Errors of forecasts on the validation windows.
     type Residuals = Option<Residuals>;
-    /// Half widths of intervals, `[levels][horizon]`; empty where none are learnt.
+    /// Half widths of intervals of the first levels, `[levels][horizon]`; empty where none are learnt.
     type Calibration = Vec<Vec<f32>>;
 
     fn defaults(given: &Given) -> Result<SeriesExperiment> {
@@ -251,7 +251,7 @@ impl Family for TimeSeries {
     fn calibrated(config: &PatchTstConfig, widths: &Vec<Vec<f32>>) -> PatchTstConfig {
         let mut config = config.clone();
         if !widths.is_empty() {
-            config.data.interval_levels = LEVELS.to_vec();
+            config.data.interval_levels = LEVELS[..widths.len().min(LEVELS.len())].to_vec();
             config.data.interval_widths = widths.clone();
         }
         config

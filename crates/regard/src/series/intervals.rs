@@ -2,6 +2,7 @@
 //! prediction, Vovk et al. 2005; one width for each step ahead).
 
 use super::batch::Batch;
+use crate::supervised::intervals::half_width;
 
 /// Levels whose widths a model keeps, in percent.
 pub(super) const LEVELS: [f64; 9] = [50.0, 60.0, 70.0, 80.0, 85.0, 90.0, 95.0, 98.0, 99.0];
@@ -47,22 +48,13 @@ impl Residuals {
         }
     }
 
-    /// Half widths that hold each level's share, `[levels][horizon]`; none where a step has nothing to learn
-    /// from.
+    /// Half widths that hold each level's share, `[levels][horizon]`, of the first of [`LEVELS`]: those for which every
+    /// step has enough errors.
     pub(super) fn widths(mut self) -> Vec<Vec<f32>> {
-        if self.off.iter().any(Vec::is_empty) {
-            return vec![];
-        }
         self.off.iter_mut().for_each(|step| step.sort_by(f32::total_cmp));
-        LEVELS.iter().map(|&level| self.off.iter().map(|step| half_width(step, level)).collect()).collect()
+        let of_level = |&level: &f64| self.off.iter().map(|step| half_width(step, step.len(), level)).collect();
+        LEVELS.iter().map_while(of_level).collect()
     }
-}
-
-/// The smallest of rising distances that holds (n + 1) · level of n, as the theory of split conformal prediction
-/// asks; `level` in percent. Not a number where there is no distance.
-pub(super) fn half_width(rising: &[f32], level: f64) -> f32 {
-    let rank = ((rising.len() + 1) as f64 * level / 100.0).ceil() as usize;
-    rising.get(rank.clamp(1, rising.len().max(1)) - 1).copied().unwrap_or(f32::NAN)
 }
 
 #[cfg(test)]
@@ -73,6 +65,23 @@ mod tests {
     fn three_series(residuals: &mut Residuals, samples: usize) {
         let batch = Batch { shape: [samples, 3], horizon: 1, targets: vec![0.0; 3 * samples], ..Batch::default() };
         residuals.add(&batch, &[1.0, 2.0, 3.0].repeat(samples));
+    }
+
+    #[test]
+    fn levels_that_need_more_windows_have_no_width() {
+        let widths = |windows: usize| {
+            let targets = vec![0.0; 2 * windows];
+            let batch = Batch { shape: [windows, 1], horizon: 2, targets, ..Batch::default() };
+            let mut residuals = Residuals::new(2, windows);
+            let forecasts: Vec<f32> = (1..=windows).flat_map(|window| [window as f32, 10.0 * window as f32]).collect();
+            residuals.add(&batch, &forecasts);
+            residuals.widths()
+        };
+        assert_eq!(widths(0), Vec::<Vec<f32>>::new());
+        // 50 to 80 % of 4 windows.
+        assert_eq!(widths(4), [[3.0, 30.0], [3.0, 30.0], [4.0, 40.0], [4.0, 40.0]]);
+        assert_eq!([1, 8, 9, 18, 19, 98, 99].map(|windows| widths(windows).len()), [1, 5, 6, 6, 7, 8, 9]);
+        assert_eq!(widths(99)[8], [99.0, 990.0]);
     }
 
     #[test]

@@ -14,6 +14,7 @@ use super::base::{mixed, seasons, test_errors, values};
 use super::batch::Batch;
 use super::evaluate::{EvaluateOptions, SeriesEvaluation, evaluate};
 use super::experiment::{SeriesData, SeriesExperiment};
+use super::intervals::LEVELS;
 use super::local_forecast::NETWORK;
 use super::measure::{Measuring, WindowsOf, medians, predict};
 use super::model::PatchTstConfig;
@@ -22,6 +23,7 @@ use super::source::{Source, read_by, read_options, shortened};
 use super::task::SeriesTask;
 use crate::store::built_in;
 use crate::supervised::Model;
+use crate::supervised::intervals::examples_needed;
 use crate::train::{Measure, Measures, NumberLoss, ValidationMetrics};
 use crate::{Error, Result};
 
@@ -517,6 +519,18 @@ impl SeriesModel {
             None => Ok(()),
             Some(level) => {
                 let most = self.config.data.interval_levels.last().copied();
+                // Widths of a level follow from those of the next level that models keep.
+                let next = LEVELS.into_iter().find(|next| next >= level && *level > 0.0);
+                if let (Some(most), Some(next)) = (most, next) {
+                    let needed = examples_needed(next);
+                    let reason = format!(
+                        "has {level}, which needs the errors of at least {needed} validation windows; the model has \
+                         intervals of at most {most} %"
+                    );
+                    let hint = "give a lower level, or train with more validation rows (`data.validation_fraction`, or \
+                                `data.validation_rows` with `data.split = \"rows\"`)";
+                    return Err(Error::config("--levels", reason).with_hint(hint));
+                }
                 let reason = match most {
                     Some(most) => format!("has {level}; expected percentages above 0 and at most {most}"),
                     None if self.knows_none() => format!(

@@ -51,13 +51,7 @@ impl AbsoluteErrors {
     /// Half the width of an interval that contains a new target with a probability of `level` per cent or more;
     /// `None` where there are too few examples for the level.
     pub fn half_width(&self, level: f64) -> Option<f64> {
-        // A little less, so that a whole number stays one in binary fractions.
-        let rank = (level / 100.0 * (self.count + 1) as f64 - 1e-9).ceil().max(1.0);
-        if self.count == 0 || rank > self.count as f64 {
-            return None;
-        }
-        let place = (rank * self.errors.len() as f64 / self.count as f64).ceil() as usize;
-        self.errors.get(place.max(1) - 1).copied()
+        half_width(&self.errors, self.count, level)
     }
 
     fn is_sound(&self) -> bool {
@@ -65,6 +59,19 @@ impl AbsoluteErrors {
         let rises = self.errors.windows(2).all(|pair| pair[0] <= pair[1]);
         finite && rises && self.errors.len() == self.count.min(MOST_ERRORS)
     }
+}
+
+/// Half the width of an interval of a level in per cent, for all families: the error of the rank (count + 1) · level in
+/// increasing order. `errors` are those of all `count` examples, or evenly spaced ones of them; `None` where there are too
+/// few examples for the level.
+pub(crate) fn half_width<E: Copy>(errors: &[E], count: usize, level: f64) -> Option<E> {
+    // A little less, so that a whole number stays one in binary fractions.
+    let rank = (level / 100.0 * (count + 1) as f64 - 1e-9).ceil().max(1.0);
+    if rank > count as f64 {
+        return None;
+    }
+    let place = (rank * errors.len() as f64 / count as f64).ceil() as usize;
+    errors.get(place.max(1) - 1).copied()
 }
 
 /// The number of examples that intervals of a level in per cent need.

@@ -40,3 +40,18 @@ fn covariates_of_another_file_have_the_scale_of_the_model() {
     let prices = |source: &Source| source.panel.series()[0].covariates()[0][..100].to_vec();
     assert_eq!((prices(&first), &config.data), (prices(&second), &measured.data));
 }
+
+#[test]
+fn levels_that_need_more_validation_windows_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = hours(folder.path(), 150, 0);
+    let experiment = experiment(&path, &["data.columns=[\"shade\"]", "eval.blend=false"]);
+    let model = trained(&experiment, &folder.path().join("run"));
+    // The windows of 15 rows.
+    assert_eq!(model.config.data.interval_levels, [50.0, 60.0, 70.0, 80.0, 85.0]);
+    let series = model.read(&path, &model.columns()).unwrap();
+    assert_eq!(model.forecast(&series.panel, 8, &[85.0]).unwrap().rows().len(), 8);
+    let level = model.forecast(&series.panel, 8, &[80.0, 90.0]).unwrap_err();
+    assert!(level.to_string().contains("at least 9 validation windows"), "{level}");
+    assert!(level.hint().is_some_and(|hint| hint.contains("data.validation_fraction")), "{level}");
+}
