@@ -129,6 +129,7 @@ impl Batch {
         SeriesInput {
             values: numbers(self.inputs.clone(), self.look_back),
             observed: (!self.observed.is_empty()).then(|| numbers(ones(&self.observed), self.look_back)),
+            shown: None,
             covariates,
             statics: (statics > 0).then(|| numbers(self.statics.clone(), statics)),
         }

@@ -79,7 +79,7 @@ impl TaskBatch {
             }
             SeriesTask::Anomaly => Self { targets: input.values.clone(), counted: observed, input },
             SeriesTask::Imputation => {
-                let shown = chosen(batch.inputs.len(), 1, ratio, noise);
+                let shown = chosen(batch.inputs.len(), ratio, noise);
                 let shown = flags(shown, input.values.dims(), device);
                 let seen = with(&observed, shown.clone());
                 let counted = with(&observed, shown.mul_scalar(-1.0).add_scalar(1.0));
@@ -91,13 +91,21 @@ impl TaskBatch {
             SeriesTask::Pretraining => {
                 let targets = network.patches(&input);
                 let [samples, channels, length] = input.values.dims();
-                let shown = chosen(samples * channels * config.patches(), config.patch_len, ratio, noise);
-                let patched = config.patches() * config.patch_len;
-                let shown = flags(shown, [samples, channels, patched], device);
-                let rest = Tensor::ones([samples, channels, length - patched], device);
-                let seen = if length > patched { Tensor::cat(vec![shown.clone(), rest], 2) } else { shown.clone() };
-                input.observed = Some(seen);
-                Self { input, targets, counted: Some(shown.mul_scalar(-1.0).add_scalar(1.0)) }
+                let (patches, width) = (config.patches(), config.patch_len);
+                let mut shown = vec![1.0; batch.inputs.len()];
+                let mut counted = Vec::with_capacity(samples * channels * patches * width);
+                for (place, kept) in chosen(samples * channels * patches, ratio, noise).into_iter().enumerate() {
+                    let first = place / patches * length + place % patches * config.stride;
+                    for at in first..first + width {
+                        shown[at] = kept;
+                        // A missing value was filled in for the input, and is no target.
+                        let observed = batch.observed.get(at).copied().unwrap_or(true);
+                        counted.push(if observed { 1.0 - kept } else { 0.0 });
+                    }
+                }
+                input.shown = Some(flags(shown, [samples, channels, length], device));
+                let counted = flags(counted, [samples, channels, patches * width], device);
+                Self { input, targets, counted: Some(counted) }
             }
         }
     }
@@ -112,14 +120,9 @@ impl TaskBatch {
     }
 }
 
-/// 0 for the share of `count` places that is masked and 1 for the others, each `width` times.
-fn chosen(count: usize, width: usize, ratio: f64, noise: &mut Pcg64Mcg) -> Vec<f32> {
-    let mut all = Vec::with_capacity(count * width);
-    for _ in 0..count {
-        let shown = f32::from(u8::from(noise.random::<f64>() >= ratio));
-        all.extend(std::iter::repeat_n(shown, width));
-    }
-    all
+/// 0 for the share of `count` places that is masked and 1 for the others.
+fn chosen(count: usize, ratio: f64, noise: &mut Pcg64Mcg) -> Vec<f32> {
+    (0..count).map(|_| f32::from(u8::from(noise.random::<f64>() >= ratio))).collect()
 }
 
 fn flags(numbers: Vec<f32>, shape: [usize; 3], device: &Device) -> Tensor<3> {
@@ -174,6 +177,34 @@ fn mean(each: Tensor<3>, counted: Option<Tensor<3>>) -> Tensor<1> {
 mod tests {
     use super::*;
     use burn::tensor::Device;
+    use rand::SeedableRng;
+
+    #[test]
+    fn missing_values_of_masked_patches_do_not_count() {
+        let device = Device::flex();
+        let config = PatchTstConfig {
+            task: SeriesTask::Pretraining,
+            look_back: 10,
+            patch_len: 4,
+            stride: 5,
+            end_padding: false,
+            width: 4,
+            heads: 1,
+            feedforward_width: 4,
+            layers: 1,
+            ..PatchTstConfig::regard_series()
+        };
+        let network = PatchTst::new(&config, &device).unwrap();
+        let numbers = |tensor: Tensor<3>| tensor.into_data().iter::<f32>().collect::<Vec<f32>>();
+        let window = [2.0, 1.0, 3.0, f32::NAN, f32::NAN, 2.0, f32::NAN, 4.0, 5.0, f32::NAN];
+        let batch = Batch::of_values([&window[..]].into_iter(), 0);
+        // All patches are masked.
+        let masking = Masking { ratio: 1.0, noise: &mut Pcg64Mcg::seed_from_u64(1) };
+        let batch = TaskBatch::of(&batch, &network, &config, masking, &device);
+        assert_eq!(numbers(batch.counted.unwrap()), [1.0, 1.0, 1.0, 0.0, 1.0, 0.0, 1.0, 1.0]);
+        assert_eq!(numbers(batch.input.observed.unwrap()), [1.0, 1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 1.0, 0.0]);
+        assert_eq!(numbers(batch.input.shown.unwrap()), [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0]);
+    }
 
     fn tensor(values: [f32; 4]) -> Tensor<3> {
         Tensor::<1>::from_floats(values, &Device::flex()).reshape([1, 2, 2])

@@ -45,8 +45,6 @@ pub(super) struct Backbone {
     patching: Patching,
     #[module(skip)]
     fixed: Positions,
-    /// Patches are hidden after the norm.
-    hides: bool,
     dropout: f64,
     dropout_twice: bool,
     attention_dropout: f64,
@@ -102,7 +100,6 @@ impl Backbone {
             readout: Readout::new(config, device),
             patching: config.patching(),
             fixed: config.positions,
-            hides: config.task == SeriesTask::Pretraining,
             dropout: config.dropout,
             dropout_twice: config.dropout_twice,
             attention_dropout: config.attention_dropout,
@@ -200,8 +197,7 @@ impl Backbone {
     pub(super) fn encode(&self, input: &SeriesInput, drop: Option<Drop>) -> Encoded {
         let [batch, channels, length] = input.values.dims();
         let rows = batch * channels;
-        // Hidden patches are zeros for the network, but the window they are cut from is known.
-        let observed = input.observed.as_ref().filter(|_| !self.hides);
+        let observed = input.observed.as_ref();
         let (values, statistics) = match &self.window_norm {
             None => (input.values.clone(), None),
             Some(norm) => {
@@ -243,9 +239,10 @@ impl Backbone {
                 (values, Some(statistics))
             }
         };
-        let values = match (&input.observed, self.hides) {
-            (Some(observed), true) => values * observed.clone(),
-            _ => values,
+        // Masked patches are zeros for the network, but the window that they are cut from is known.
+        let values = match &input.shown {
+            Some(shown) => values * shown.clone(),
+            None => values,
         };
         const PATCHES: [&str; 3] = ["series", "patch", "channel"];
         const PAPER: &str = "Nie et al. 2023, §3.1";

@@ -9,6 +9,9 @@ pub struct SeriesInput {
     pub values: Tensor<3>,
     /// 1 where a value counts and 0 where it is missing, `[batch, channels, look-back]`; none where all count.
     pub observed: Option<Tensor<3>>,
+    /// 0 for the values of masked patches, which become 0 after the norm of the window, and 1 for the others,
+    /// `[batch, channels, look-back]`; none where no patch is masked.
+    pub shown: Option<Tensor<3>>,
     /// Covariates that are known in advance, `[batch, channels, look-back + horizon, covariates]`.
     pub covariates: Option<Tensor<4>>,
     /// Covariates of each series as a whole, `[batch, channels, statics]`.
@@ -18,7 +21,7 @@ pub struct SeriesInput {
 impl SeriesInput {
     /// Windows without anything missing and nothing known beside.
     pub fn new(values: Tensor<3>) -> Self {
-        Self { values, observed: None, covariates: None, statics: None }
+        Self { values, observed: None, shown: None, covariates: None, statics: None }
     }
 
     /// Windows `[batch, channels, look-back]` of numbers.
