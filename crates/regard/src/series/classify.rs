@@ -79,15 +79,14 @@ impl Labelled {
         test: Vec<usize>,
     ) -> Result<(Self, PatchTstConfig)> {
         let (names, classes) = classes(read)?;
-        // A share of all series, of which some are no longer here.
-        let share = (experiment.data.validation_fraction / (1.0 - experiment.data.test_fraction)).min(0.5);
+        let share = validation_share(&experiment.data)?;
         let (training, validation) = held_out(rest, &classes, share, experiment.train.seed)?;
         let config = PatchTstConfig {
             channels: 1,
             classes: names.len(),
             future_covariates: read.panel.covariates().len(),
             static_covariates: read.panel.statics().len(),
-            data: SeriesPreparation { classes: names, ..learnt(&read.panel, &training) },
+            data: SeriesPreparation { classes: names, ..learnt(&read.panel, &training, experiment.data.standardise) },
             ..experiment.model.clone()
         };
         let panel = at_scale(&read.panel, &config)?;
@@ -172,6 +171,26 @@ fn no_labels() -> Error {
     Error::config("data.label", "is not a column of the file; expected the column of classes")
 }
 
+/// The share of the series without those of the test that is held out for validation, at most half of them.
+///
+/// # Errors
+/// [`Error::Config`] for more.
+fn validation_share(data: &SeriesData) -> Result<f64> {
+    let share = data.validation_fraction / (1.0 - data.test_fraction);
+    // Shares such as 0.35 of 0.7 may be rounded up.
+    if share <= 0.5 + 1e-9 {
+        return Ok(share.min(0.5));
+    }
+    let SeriesData { validation_fraction, test_fraction, .. } = data;
+    let reason = format!(
+        "is {validation_fraction}: with `data.test_fraction` {test_fraction} it leaves fewer series for training than for \
+         validation"
+    );
+    let most = (50.0 * (1.0 - test_fraction) + 1e-7).floor() / 100.0;
+    let hint = format!("give at most {most}, or a smaller `data.test_fraction`");
+    Err(Error::config("data.validation_fraction", reason).with_hint(hint))
+}
+
 /// Series with a share of each class held out.
 fn held_out(series: Vec<usize>, classes: &[usize], share: f64, seed: u64) -> Result<(Vec<usize>, Vec<usize>)> {
     if share == 0.0 {
@@ -183,10 +202,12 @@ fn held_out(series: Vec<usize>, classes: &[usize], share: f64, seed: u64) -> Res
     Ok((named(found.training), named(found.held_out)))
 }
 
-/// One mean and deviation for all series: classes may differ in level and width.
-fn learnt(panel: &Panel, training: &[usize]) -> SeriesPreparation {
+/// One mean and deviation for all series, since classes may differ in level and width; 0 and 1 unless series are
+/// `standardised`. Covariates always are.
+fn learnt(panel: &Panel, training: &[usize], standardised: bool) -> SeriesPreparation {
     let all = || training.iter().map(|&one| &panel.series()[one]);
-    let (mean, deviation) = moments(all().flat_map(|one| one.values().iter().copied())).unwrap_or(UNSCALED);
+    let values = || all().flat_map(|one| one.values().iter().copied());
+    let (mean, deviation) = standardised.then(|| moments(values())).flatten().unwrap_or(UNSCALED);
     // All rows of a covariate, which may go on after the values.
     let known = Known::learn(panel, all().map(|one| (one, 0..usize::MAX)));
     SeriesPreparation {
@@ -355,4 +376,36 @@ pub fn cross_validate(
         Ok(classification_metrics(&probabilities, names.len(), &classes).measures)
     };
     cut.run(predict, metrics, |_| Some(majority_share(&of)), done)
+}
+
+#[cfg(test)]
+mod tests {
+    use regard_data::series::Clock;
+
+    use super::*;
+
+    #[test]
+    fn series_that_are_not_standardised_keep_their_values() {
+        let series = [[3.0_f32, 5.0], [7.0, 9.0]].map(|values| Series::new(values[0].to_string(), 0, values.to_vec()));
+        let panel = Panel::new(Clock::steps(), series.to_vec()).unwrap();
+        let scale = |standardised: bool| {
+            let data = learnt(&panel, &[0], standardised);
+            (data.mean[0], data.std[0])
+        };
+        assert_eq!([scale(true), scale(false)], [(4.0, 1.0), (0.0, 1.0)]);
+        let config =
+            PatchTstConfig { look_back: 2, data: learnt(&panel, &[0], false), ..PatchTstConfig::regard_series() };
+        assert_eq!(at_scale(&panel, &config).unwrap().series()[1].values(), [7.0, 9.0]);
+    }
+
+    #[test]
+    fn more_series_for_validation_than_for_training_are_refused() {
+        let share = |validation_fraction: f64, test_fraction: f64| {
+            validation_share(&SeriesData { validation_fraction, test_fraction, ..SeriesData::default() })
+        };
+        assert_eq!([(0.35, 0.3), (0.4, 0.2), (0.0, 0.9)].map(|(a, b)| share(a, b).unwrap()), [0.5, 0.5, 0.0]);
+        let error = share(0.4, 0.3).unwrap_err();
+        assert!(error.to_string().contains("`data.validation_fraction`: is 0.4"), "{error}");
+        assert_eq!(error.hint(), Some("give at most 0.35, or a smaller `data.test_fraction`"));
+    }
 }
