@@ -9,7 +9,7 @@ use regard::data::sets::formats::predictions::Predictions;
 use regard::data::sets::{Bags, FeatureNames};
 use regard::series::SeriesExperiment;
 use regard::series::attribution::SeriesAttribution;
-use regard::series::back_test::{BackTestOptions, Origin};
+use regard::series::back_test::{BackTestOptions, BackTestProgress, Origin};
 use regard::series::classify::{SeriesTestPredictions, read_whole};
 use regard::series::evaluate::SeriesEvaluation;
 use regard::series::experiment::SeriesData;
@@ -273,9 +273,13 @@ fn back_test(
     let progress = StageProgress::new(printer);
     let interrupted = super::train::interrupt("the windows that are done")?;
     let found = regard::series::back_test::back_test(experiment, options, device, &mut |seen| {
-        if let regard::series::back_test::BackTestProgress::Training { window, step, of } = seen {
-            let stage = format!("window {} of {}:", window + 1, options.windows);
-            progress.show(Done { stage: &stage, done: step, of, what: "steps", limit: None });
+        match seen {
+            BackTestProgress::Note(note) => printer.note(note),
+            BackTestProgress::Training { window, step, of } => {
+                let stage = format!("window {} of {}:", window + 1, options.windows);
+                progress.show(Done { stage: &stage, done: step, of, what: "steps", limit: None });
+            }
+            BackTestProgress::Window(_) => {}
         }
         !interrupted.load(std::sync::atomic::Ordering::Relaxed)
     })?;

@@ -63,6 +63,8 @@ pub struct BackTestOptions {
 /// Progress of a back-test.
 #[derive(Clone, Copy, Debug)]
 pub enum BackTestProgress<'a> {
+    /// A setting that was changed to fit the series, a sentence.
+    Note(&'a str),
     /// Steps of the training for a window, counted from 0, that are done.
     Training {
         /// The window.
@@ -88,12 +90,19 @@ pub fn back_test(
     seen: &mut dyn FnMut(BackTestProgress<'_>) -> bool,
 ) -> Result<Vec<Origin>> {
     let read = read_panel(Path::new(&experiment.data.path), &experiment.data)?;
-    let (experiment, _) = &shortened(experiment, &read.panel);
+    let (experiment, notes) = &shortened(experiment, &read.panel);
+    if !notes.iter().all(|note| seen(BackTestProgress::Note(note))) {
+        return Ok(vec![]);
+    }
     let horizon = experiment.task.horizon;
     let shortest = read.panel.series().iter().map(Series::len).min().unwrap_or(0);
     let BackTestOptions { windows, step_size, refit } = *options;
     let step_size = step_size.unwrap_or(horizon);
-    let needed = windows.saturating_sub(1) * step_size + experiment.model.look_back + 3 * horizon;
+    let held_out = match experiment.data.split {
+        SeriesSplit::Rows => experiment.data.validation_rows,
+        _ => horizon,
+    };
+    let needed = windows.saturating_sub(1) * step_size + experiment.model.look_back + 2 * horizon + held_out;
     if shortest < needed {
         let reason = format!(
             "is {windows}, and the shortest series has {shortest} rows; {windows} windows, {step_size} rows apart, \
@@ -164,11 +173,14 @@ fn origin(
     })
 }
 
-/// The experiment with the last horizon as its test rows, and its share of the rows before for validation.
+/// The experiment with the last horizon as its test rows, and before them its validation rows, or their share of all.
 fn with_test(experiment: &SeriesExperiment, rows: usize, horizon: usize) -> SeriesExperiment {
     let mut experiment = experiment.clone();
-    let share = (experiment.data.validation_fraction * rows as f64) as usize;
-    experiment.data.validation_rows = if experiment.data.validation_fraction > 0.0 { share.max(horizon) } else { 0 };
+    if experiment.data.split != SeriesSplit::Rows {
+        let share = (experiment.data.validation_fraction * rows as f64) as usize;
+        let is_held_out = experiment.data.validation_fraction > 0.0;
+        experiment.data.validation_rows = if is_held_out { share.max(horizon) } else { 0 };
+    }
     experiment.data.test_rows = horizon;
     experiment.data.split = SeriesSplit::Rows;
     experiment

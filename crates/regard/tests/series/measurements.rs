@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use regard::Device;
+use regard::series::back_test::{BackTestOptions, BackTestProgress, back_test};
 use regard::series::source::{Source, read_panel};
 
 use crate::{experiment, hours, trained};
@@ -54,4 +56,33 @@ fn levels_that_need_more_validation_windows_are_refused() {
     let level = model.forecast(&series.panel, 8, &[80.0, 90.0]).unwrap_err();
     assert!(level.to_string().contains("at least 9 validation windows"), "{level}");
     assert!(level.hint().is_some_and(|hint| hint.contains("data.validation_fraction")), "{level}");
+}
+
+#[test]
+fn back_tests_hold_out_the_rows_that_were_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = hours(folder.path(), 200, 0);
+    let notes_of = |more: &[&str], windows: usize| {
+        let set = [&["data.columns=[\"shade\"]", "train.epochs=1"], more].concat();
+        let options = BackTestOptions { windows, step_size: None, refit: false };
+        let (mut notes, mut steps) = (vec![], 0);
+        let found = back_test(&experiment(&path, &set), &options, &Device::flex(), &mut |seen| {
+            match seen {
+                BackTestProgress::Note(note) => notes.push(note.to_owned()),
+                BackTestProgress::Training { of, .. } => steps = of,
+                BackTestProgress::Window(_) => {}
+            }
+            true
+        });
+        found.map(|found| (notes, steps, found.len()))
+    };
+    // Of 200 rows, 8 for the test and 104 for validation leave 33 windows of 48 and 8, in 3 batches of 16.
+    let rows = ["data.split=\"rows\"", "data.validation_rows=104", "data.test_rows=50"];
+    assert_eq!(notes_of(&rows, 1).unwrap(), (vec![], 3, 1));
+    // 20 rows for validation leave 117 windows, in 8 batches.
+    assert_eq!(notes_of(&[], 1).unwrap(), (vec![], 8, 1));
+    let many = notes_of(&rows, 6).unwrap_err().to_string();
+    assert!(many.contains("200 rows") && many.contains("need at least 208"), "{many}");
+    let (notes, ..) = notes_of(&["data.shorten=true", "model.look_back=190"], 1).unwrap();
+    assert!(notes.len() == 1 && notes[0].contains("instead of 190 rows"), "{notes:?}");
 }
