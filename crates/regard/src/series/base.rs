@@ -90,6 +90,16 @@ pub(super) fn seasons(panel: &Panel, given: &[usize]) -> Option<Vec<usize>> {
     }
 }
 
+/// Season lengths for base forecasters by `data.season_length`: those of the clock, or found ones, where it is 0; none
+/// where it is 1.
+pub(super) fn seasons_of(panel: &Panel, season_length: usize) -> Option<Vec<usize>> {
+    match season_length {
+        0 => seasons(panel, &[]),
+        1 => Some(vec![]),
+        given => Some(vec![given]),
+    }
+}
+
 /// Values of each series as base forecasters see them, `[rows]`.
 pub(super) fn values(panel: &Panel) -> Vec<Vec<f64>> {
     panel.series().iter().map(|one| one.values().iter().map(|value| f64::from(*value)).collect()).collect()
@@ -115,7 +125,7 @@ impl BaseBackTest {
         source: &Source,
         config: &PatchTstConfig,
         part: Part,
-        given: usize,
+        season_length: usize,
         budget: Duration,
     ) -> Result<Option<Self>> {
         let ends = source.parts.iter().map(|parts| parts.of(part)).map(|rows| [rows.end, rows.len()]);
@@ -133,10 +143,9 @@ impl BaseBackTest {
             source.scaler.unscale(series, &mut own);
             values.push(own.into_iter().map(f64::from).collect());
         }
-        let given = if given > 0 { vec![given] } else { vec![] };
         let options = ForecastOptions {
             horizon: config.horizon,
-            seasons: seasons(&source.panel, &given),
+            seasons: seasons_of(&source.panel, season_length),
             levels: vec![],
             budget: Budget::of(budget),
         };

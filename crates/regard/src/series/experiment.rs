@@ -131,7 +131,8 @@ pub struct SeriesData {
     pub test_from: String,
     /// If true, series are standardised to mean 0 and standard deviation 1, fitted on the training rows.
     pub standardise: bool,
-    /// Length of a season in rows; 0 to derive it from the time stamps.
+    /// Length of a season in rows; 1 for none, 0 to derive it from the time stamps.
+    #[schemars(range(max = 1_000_000))]
     pub season_length: usize,
     /// If true, look-back, patches and held-out rows are shortened where the series are too short for them.
     pub shorten: bool,
@@ -405,6 +406,7 @@ pub(super) fn validate(experiment: &SeriesExperiment) -> Result<()> {
         return refuse(key, "is empty; expected a date, since `data.split` is `dates`".into());
     }
     ranges::whole("eval.batch_size", eval.batch_size, 1..=65_536)?;
+    ranges::whole("data.season_length", data.season_length, 0..=1_000_000)?;
     ranges::above_zero(&[("train.ridge_penalty", train.family.ridge_penalty)])?;
     ranges::shares(&[
         ("train.mask_ratio", train.family.mask_ratio),

@@ -10,7 +10,7 @@ use regard_data::series::formats::{Read, ReadOptions, ReadReport, read};
 use regard_data::series::{Panel, Part, Scaler, Window};
 
 use super::TimeSeries;
-use super::base::{mixed, seasons, test_errors, values};
+use super::base::{mixed, seasons_of, test_errors, values};
 use super::batch::Batch;
 use super::evaluate::{EvaluateOptions, SeriesEvaluation, evaluate};
 use super::experiment::{SeriesData, SeriesExperiment};
@@ -331,11 +331,10 @@ impl SeriesModel {
             let forecasts = Forecasts::new(series.panel.clock(), network)?;
             return Ok(FileForecasts { forecasts, members: vec![(NETWORK.to_owned(), 1.0)], warnings });
         }
-        let given = self.experiment.as_ref().map(|experiment| experiment.data.season_length);
-        let given: Vec<usize> = given.filter(|season| *season > 1).into_iter().collect();
+        let season_length = self.experiment.as_ref().map_or(0, |experiment| experiment.data.season_length);
         let settings = ForecastOptions {
             horizon,
-            seasons: seasons(&series.own, &given),
+            seasons: seasons_of(&series.own, season_length),
             levels: levels.clone(),
             budget: budget.clone(),
         };

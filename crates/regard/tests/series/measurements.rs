@@ -4,7 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use regard::Device;
+use regard::series::SeriesExperiment;
 use regard::series::back_test::{BackTestOptions, BackTestProgress, back_test};
+use regard::series::local_forecast::{Budget, NETWORK};
+use regard::series::predict::FileForecastOptions;
 use regard::series::source::{Source, read_panel};
 
 use crate::{experiment, hours, trained};
@@ -85,4 +88,22 @@ fn back_tests_hold_out_the_rows_that_were_asked_for() {
     assert!(many.contains("200 rows") && many.contains("need at least 208"), "{many}");
     let (notes, ..) = notes_of(&["data.shorten=true", "model.look_back=190"], 1).unwrap();
     assert!(notes.len() == 1 && notes[0].contains("instead of 190 rows"), "{notes:?}");
+}
+
+#[test]
+fn a_season_of_one_row_is_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = hours(folder.path(), 200, 0);
+    let model = trained(
+        &experiment(&path, &["data.columns=[\"shade\"]", "train.epochs=1", "data.season_length=1"]),
+        &folder.path().join("run"),
+    );
+    let series = model.read(&path, &model.columns()).unwrap();
+    let options = FileForecastOptions { horizon: 8, levels: vec![], budget: Budget::unlimited(), part: None };
+    let found = model.forecast_file(&series, &options, &|_| ()).unwrap();
+    let seasonal = found.members.iter().find(|(name, _)| name.contains("24") || name.contains("Seasonal"));
+    assert!(seasonal.is_none() && found.members.iter().any(|(name, _)| name != NETWORK), "{:?}", found.members);
+    let long = ["data.season_length=1000001".into(), format!("data.path={}", path.display())];
+    let long = SeriesExperiment::load("series/forecast", &long).unwrap_err().to_string();
+    assert!(long.contains("data.season_length") && long.contains("1000000"), "{long}");
 }
