@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
+use regard_data::metrics::forecast::mase_scale;
 use regard_data::{Error, Result};
 
 use super::budget::Budget;
@@ -435,7 +436,7 @@ impl Prepared {
         let mut prepared = Self { full, cut, known, scale: 1.0, tested: true };
         let held_out = origins.iter().find(|origin| origin.kind == OriginKind::HeldOut).map_or(0, |one| one.offset);
         let rows = prepared.full.values.len().saturating_sub(held_out);
-        prepared.scale = scale(&prepared.known[..rows], season);
+        prepared.scale = mase_scale(&prepared.known[..rows], season);
         prepared
     }
 
@@ -479,22 +480,6 @@ impl Prepared {
     pub(super) fn whole(&self) -> &History {
         &self.full
     }
-}
-
-/// The mean absolute error of the seasonal naive forecast one season ahead, as MASE takes it (Hyndman & Koehler
-/// 2006); of the naive forecast, or the mean size of the values, where that is 0 or the series too short.
-fn scale(known: &[f64], season: usize) -> f64 {
-    let error = |lag: usize| {
-        let pairs = known.iter().zip(known.get(lag..).unwrap_or(&[]));
-        let differences = pairs.map(|(a, b)| (a - b).abs()).filter(|one| one.is_finite());
-        let (sum, count) = differences.fold((0.0, 0.0), |(sum, count), one| (sum + one, count + 1.0));
-        if count > 0.0 { sum / count } else { 0.0 }
-    };
-    let size = || {
-        let known: Vec<f64> = known.iter().copied().filter(|value| value.is_finite()).collect();
-        known.iter().map(|value| value.abs()).sum::<f64>() / known.len().max(1) as f64
-    };
-    [error(season), error(1), size()].into_iter().find(|scale| *scale > 1e-12).unwrap_or(1.0)
 }
 
 #[cfg(test)]

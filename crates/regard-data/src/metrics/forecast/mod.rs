@@ -153,7 +153,8 @@ impl ForecastErrors {
 /// ahead on its training values, NaN being missing.
 ///
 /// Where that is 0 or there are no two values a season apart, it is the same with a season of 1; where that is
-/// 0 too, the mean absolute value; and 1 for a series of zeros, so that it is always above 0.
+/// 0 too, the mean absolute value; and 1 for a series of zeros, so that it is always above 0. An error of at most 10⁻¹² of
+/// the mean absolute value is one of rounding, and counts as 0.
 ///
 /// ```
 /// use regard_data::metrics::forecast::mase_scale;
@@ -163,18 +164,19 @@ impl ForecastErrors {
 /// assert_eq!(mase_scale(&[-3.0, -3.0], 1), 3.0);
 /// ```
 #[must_use]
-pub fn mase_scale(training: &[f32], season: usize) -> f64 {
-    let mean = |differences: &mut dyn Iterator<Item = f64>| {
-        let known = differences.filter(|difference| !difference.is_nan());
-        let (sum, count) = known.fold((0.0, 0u64), |(sum, count), difference| (sum + difference, count + 1));
-        (sum > 0.0).then(|| sum / count as f64)
+pub fn mase_scale<V: Copy + Into<f64>>(training: &[V], season: usize) -> f64 {
+    let mean = |sizes: &mut dyn Iterator<Item = f64>| {
+        let known = sizes.filter(|size| size.is_finite());
+        let (sum, count) = known.fold((0.0, 0u64), |(sum, count), size| (sum + size, count + 1));
+        if count > 0 { sum / count as f64 } else { 0.0 }
     };
+    let size = mean(&mut training.iter().map(|&value| value.into().abs()));
     let naive = |season: usize| {
         let pairs = training.iter().zip(training.iter().skip(season));
-        mean(&mut pairs.map(|(before, value)| (f64::from(*value) - f64::from(*before)).abs()))
+        let error = mean(&mut pairs.map(|(&before, &value)| (value.into() - before.into()).abs()));
+        (error > 1e-12 * size).then_some(error)
     };
-    let size = || mean(&mut training.iter().map(|value| f64::from(*value).abs()));
-    naive(season.max(1)).or_else(|| naive(1)).or_else(size).unwrap_or(1.0)
+    naive(season.max(1)).or_else(|| naive(1)).unwrap_or(if size > 0.0 { size } else { 1.0 })
 }
 
 #[cfg(test)]
@@ -216,5 +218,14 @@ mod tests {
             assert!(mase_scale(values, season) > 0.0);
         }
         assert_eq!(mase_scale(&[2.0, 3.0], usize::MAX), 1.0);
+    }
+
+    #[test]
+    fn scales_follow_the_unit_and_not_the_rounding_of_a_series() {
+        for unit in [1e-20, 1e-13, 1.0, 1e20] {
+            let scale = |values: [f64; 4]| mase_scale(&values.map(|value| unit * value), 1) / unit;
+            assert!((scale([1.0, 2.0, 4.0, 1.0]) - 2.0).abs() < 1e-9, "{unit}");
+            assert!((scale([0.3, 0.1 + 0.2, 0.3, 0.1 + 0.2]) - 0.3).abs() < 1e-9, "{unit}");
+        }
     }
 }
