@@ -203,8 +203,8 @@ fn anneal(search: &Search<'_>, start: Trip, options: &Options, progress: Option<
     let mut random = Pcg64Mcg::seed_from_u64(options.seed);
     let mut clock = Clock::new(options.deadline);
     let total = clock.left();
-    let unit = start.length / start.nodes.len() as f64;
-    let tolerance = ROUNDING * start.length;
+    let unit = start.length.abs() / start.nodes.len() as f64;
+    let tolerance = ROUNDING * start.length.abs();
     let (mut current, mut best) = (start.clone(), start.clone());
     let (mut trial, mut removed, mut is_out) = (start, Vec::new(), vec![false; search.problem.sites.len()]);
     let mut temperature = 0.0;
@@ -479,7 +479,7 @@ impl Trip {
     fn descend(&mut self, search: &Search<'_>, clock: &mut Clock) {
         let mut is_out = vec![false; search.problem.sites.len()];
         let mut trial = self.clone();
-        let tolerance = ROUNDING * self.length;
+        let tolerance = ROUNDING * self.length.abs();
         let mut gains = true;
         while gains {
             gains = false;

@@ -47,7 +47,7 @@ fn symmetric(instance: &Sites, deadline: Instant) -> (&'static str, Vec<usize>) 
     if instance.len() <= EXACT_UP_TO {
         return ("greedy edges", tour);
     }
-    let tolerance = 1e-9 * instance.tour_length(&tour) / instance.len() as f64;
+    let tolerance = 1e-9 * instance.tour_length(&tour).abs() / instance.len() as f64;
     let mut search = Search::new(&distances, &neighbours, &tour, tolerance);
     search.descend(|| clock.is_over());
     ("greedy edges, 3-opt", search.tour.nodes().collect())

@@ -147,6 +147,38 @@ fn distances_below_zero_are_searched_to_an_end() {
     }
 }
 
+/// Distances of random places less a number that makes all of them negative.
+fn below_zero(n: usize) -> Sites {
+    let sites = Sites::euclidean("random", random_points(6, n)).unwrap();
+    let lower = (0..n).flat_map(|a| (0..a).map(move |b| (a, b)));
+    let lower = lower.map(|(a, b)| sites.distance(a, b) - 250.0).collect();
+    let matrix = crate::DistanceMatrix::from_lower(n, lower).unwrap();
+    Sites::new("matrix", crate::Metric::Explicit(matrix), vec![]).unwrap()
+}
+
+#[test]
+fn first_tours_of_distances_below_zero_come_to_an_end() {
+    let sites = below_zero(200);
+    let (_, tour) = quick_tour(&sites, Instant::now() + std::time::Duration::from_secs(60));
+    crate::check::tour(sites.ids(), &tour).unwrap();
+    assert!(sites.tour_length(&tour) < sites.tour_length(&shuffled(1, 200)));
+}
+
+#[test]
+fn trips_of_distances_below_zero_come_to_an_end() {
+    let sites = below_zero(60);
+    let pickups: Vec<Option<usize>> = (0..60).map(|node| (node > 30).then(|| node - 30)).collect();
+    let problem = precedence::Problem::new(&sites, &pickups);
+    let (_, trip) = precedence::construct(&problem, None);
+    let length = |trip: &[usize]| crate::depot::round_trip(&sites, trip);
+    let [none, some] = [0, 2000].map(|iterations| {
+        let options = precedence::Options { iterations, ..precedence::Options::default() };
+        length(&precedence::improve(&problem, trip.clone(), &options, None))
+    });
+    // Annealing finds what the descent alone does not: its temperatures are above 0.
+    assert!(none <= length(&trip) && some < none, "{} {none} {some}", length(&trip));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 

@@ -37,7 +37,7 @@ impl Energy {
         let terms = &problem.terms;
         let nodes = problem.len() as f64;
         if terms.collecting {
-            return Self { per_length: 1.0, unit: terms.cost(sums) / nodes };
+            return Self { per_length: 1.0, unit: terms.cost(sums).abs() / nodes };
         }
         let total: f64 = terms.weights.iter().sum();
         let per_length = if terms.limit > 0.0 { LENGTH_COST * total / terms.limit } else { 0.0 };

@@ -155,7 +155,7 @@ impl<'a> Problem<'a> {
         let distances = Distances::new(nodes, Box::new(distance), &mut clock);
         let neighbours = Neighbours::new(&distances, NEIGHBOURS, &mut clock);
         // Sums of such lengths are off by less than this.
-        let farthest = (0..nodes as Node).map(|node| distances.of(0, node)).fold(0.0, f64::max);
+        let farthest = (0..nodes as Node).map(|node| distances.of(0, node).abs()).fold(0.0, f64::max);
         Self { distances, neighbours, terms, tolerance: (1e-10 * farthest).max(f64::MIN_POSITIVE), deadline }
     }
 

@@ -23,7 +23,7 @@ pub(super) fn reduce(
     if nodes < 2 {
         return plan.saved();
     }
-    let temperature = WARMTH * plan.cost() / (nodes - 1 + plan.routes()) as f64;
+    let temperature = WARMTH * plan.cost().abs() / (nodes - 1 + plan.routes()) as f64;
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let (mut ruin, recreate) = (Ruin::new(), Recreate::new(plan));
     let mut absences = vec![1_u64; nodes];
