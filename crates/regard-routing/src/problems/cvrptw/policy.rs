@@ -91,9 +91,10 @@ impl CvrptwState {
         self.walk.last().map_or(0, |&node| node as usize)
     }
 
-    /// If true, the current vehicle can take `node` in.
+    /// If true, the current vehicle can take `node` in. From the depot every customer fits: readers allow a demand more
+    /// rounding than this, and a customer whom no vehicle takes would keep the routes from ending.
     fn fits(&self, node: usize) -> bool {
-        self.used + self.data.demands[node] <= self.data.capacity * (1.0 + ROUNDING)
+        self.here() == 0 || self.used + self.data.demands[node] <= self.data.capacity * (1.0 + ROUNDING)
     }
 
     /// The time at which service begins at `node` if it is next.

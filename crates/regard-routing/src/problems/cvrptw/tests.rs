@@ -217,6 +217,23 @@ proptest! {
 }
 
 #[test]
+fn a_demand_as_far_above_the_capacity_as_readers_allow_fits_an_empty_vehicle() {
+    let demands = vec![0.0, 100.000_000_08, 50.0];
+    let sites = Sites::euclidean("line", (0..3).map(|i| [f64::from(i), 0.0]).collect()).unwrap();
+    let windows = TimeWindows { ready: vec![0.0; 3], due: vec![20.0; 3], service: vec![0.0; 3] };
+    let instance = Cvrptw::new(sites, demands, 100.0, windows).unwrap();
+    let mut state = SolverInstance::in_unit_square(&instance).start();
+    let mut open = [false; 3];
+    for (node, expected) in [(2, [false, true, true]), (0, [true, false, false]), (1, [false, true, false])] {
+        state.allowed(&mut open);
+        assert_eq!(open, expected);
+        state.step(node);
+    }
+    assert!(state.done());
+    assert!(instance.repair(CvrptwEnv::solution(&state)).is_some());
+}
+
+#[test]
 fn the_reason_of_a_barred_node_is_named() {
     let points = vec![[0.0, 0.0], [0.5, 0.0], [1.0, 0.0], [0.0, 1.0]];
     let windows = TimeWindows {
