@@ -29,6 +29,7 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use rayon::prelude::*;
+use regard_data::cancel::{CancellationToken, run_under};
 
 use super::clock::Clock;
 use super::distances::Distances;
@@ -191,7 +192,13 @@ pub fn improve(
         (problem.length(&trip.nodes), trip.nodes)
     };
     let threads = if options.deadline.is_some() { rayon::current_num_threads() as u64 } else { 1 };
-    let found: Vec<(f64, Vec<Node>)> = (0..threads).into_par_iter().map(found).collect();
+    let found: Vec<(f64, Vec<Node>)> = if threads == 1 {
+        vec![found(0)]
+    } else {
+        // Threads of the pool do not know of the token of this one.
+        let cancellation = CancellationToken::current();
+        (0..threads).into_par_iter().map(|at| run_under(cancellation.clone(), || found(at))).collect()
+    };
     match found.into_iter().min_by(|(one, _), (other, _)| one.total_cmp(other)) {
         Some((length, nodes)) if length < before => visits_of(&nodes),
         _ => visits,

@@ -1,7 +1,9 @@
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use regard_data::cancel::CancellationToken;
 
 use super::*;
 use crate::formats::Instance;
@@ -151,6 +153,26 @@ fn a_chain_of_thousands_is_found_in_time() {
     let instance = random(3, &pickups);
     let (name, only) = instance.construct(None).unwrap();
     assert_eq!((name, only), ("tour, deliveries when they are on board", (1..5000).collect()));
+}
+
+#[test]
+fn a_search_of_several_threads_can_be_cancelled() {
+    let instance = random(3, &[None; 40]);
+    let (_, start) = instance.construct(None).unwrap();
+    let begun = Instant::now();
+    let options =
+        LocalSearchOptions { deadline: Some(begun + Duration::from_secs(20)), ..LocalSearchOptions::default() };
+    let token = CancellationToken::default();
+    let switch = token.clone();
+    let cancelling = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(100));
+        switch.cancel();
+    });
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let found = pool.install(|| token.run(|| instance.local_search(start, &options))).unwrap();
+    cancelling.join().unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    SolverInstance::check(&instance, &found).unwrap();
 }
 
 #[test]
