@@ -27,6 +27,10 @@ impl ProblemVisitor for Solve {
         assert!(passed < TIME + PATIENCE, "{name}: constructed in {passed:?}");
         instance.check(&constructed).unwrap();
         let begun = Instant::now();
+        assert_eq!(instance.repair(constructed.clone()), Some(constructed.clone()), "{name}");
+        let passed = begun.elapsed();
+        assert!(passed < PATIENCE, "{name}: repaired in {passed:?}");
+        let begun = Instant::now();
         let options = LocalSearchOptions {
             perturbations_per_node: usize::MAX,
             deadline: Some(begun + TIME),

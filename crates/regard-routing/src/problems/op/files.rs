@@ -112,6 +112,9 @@ impl SolverInstance for Op {
     }
 
     fn repair(&self, solution: Vec<usize>) -> Option<Vec<usize>> {
+        if SolverInstance::check(self, &solution).is_ok() {
+            return Some(visits_of(&solution));
+        }
         let options = orienteering::Options { iterations: 0, ..orienteering::Options::default() };
         let visits = orienteering::improve(&prepared(self, options.deadline), visits_of(&solution), &options).visits;
         SolverInstance::check(self, &visits).is_ok().then_some(visits)
