@@ -36,6 +36,7 @@ mod tests;
 mod times;
 mod windows;
 
+use std::panic::resume_unwind;
 use std::time::Instant;
 
 use regard_data::cancel::{CancellationToken, run_under};
@@ -338,7 +339,7 @@ fn search(
                 scope.spawn(move || run_under(cancellation, || chain(number)))
             };
             let running: Vec<_> = (0..threads).map(start).collect();
-            running.into_iter().filter_map(|thread| thread.join().ok()).collect()
+            running.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
         })
     };
     let iterations = chains.iter().map(|&(_, iterations)| iterations).sum();

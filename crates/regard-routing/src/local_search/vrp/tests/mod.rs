@@ -187,6 +187,15 @@ fn more_chains_are_never_worse_and_give_the_same_every_time() {
 }
 
 #[test]
+fn a_panic_of_one_chain_is_that_of_the_search() {
+    let owned = Owned::random(10, 60, 0);
+    let progress = |_: f64, _: f64| panic!("in a chain");
+    let search = || improve(&owned.vrp(), alone(60), &VrpOptions { threads: 2, ..few(500) }, Some(&progress));
+    let fault = std::panic::catch_unwind(std::panic::AssertUnwindSafe(search)).unwrap_err();
+    assert_eq!(fault.downcast_ref(), Some(&"in a chain"));
+}
+
+#[test]
 fn progress_goes_up_and_the_cost_down() {
     let owned = Owned::random(11, 40, 0);
     let reports = std::sync::Mutex::new(Vec::new());
