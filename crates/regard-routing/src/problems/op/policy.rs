@@ -44,7 +44,7 @@ impl Reach {
 
 impl OpEnv {
     /// Reach with `prizes [nodes]` around the first of `points [nodes]`, the depot; a tour is at
-    /// most `max_length` long.
+    /// most `max_length` long, which is above 0.
     pub fn new(points: impl Into<Locations>, prizes: Vec<f64>, max_length: f64) -> Self {
         let reach = Arc::new(Reach::new(points.into(), max_length, Precision::Double));
         Self { reach, prizes: Arc::new(prizes), max_length }
@@ -206,9 +206,9 @@ impl Problem for OpEnv {
         set.each(|instance| {
             let (points, prizes) = (instance.points()?, instance.amounts("prize", "prize")?);
             let max_length = instance.number("max_length").unwrap_or(f64::NAN);
-            match amount(max_length) {
+            match amount(max_length).filter(|&length| length > 0.0) {
                 Some(max_length) => Ok(generate::of_single(points, &prizes, max_length)),
-                None => Err(format!("maximum length {max_length}, expected a finite number of at least 0")),
+                None => Err(format!("maximum length {max_length}, expected a finite number above 0")),
             }
         })
     }

@@ -150,7 +150,8 @@ fn wrong_numbers_are_refused_with_their_place() {
         ("3 4 5", "40.0", "3 values of demands for 2 customers"),
         ("nan 0.5", "2.0", "prize NaN of customer 1, expected a finite number"),
         ("-0.5 0.5", "2.0", "prize -0.5 of customer 1, expected a finite number of at least 0"),
-        ("0.5 0.5", "nan", "maximum length NaN, expected a finite number"),
+        ("0.5 0.5", "nan", "maximum length NaN, expected a finite number above 0"),
+        ("0.5 0.5", "0.0", "maximum length 0, expected a finite number above 0"),
         ("0.5", "2.0", "1 values of prize for 2 customers"),
     ] {
         let text = said(&four(values, bound));
