@@ -107,12 +107,12 @@ impl SolverInstance for Spctsp {
         self.expected.facts()
     }
 
-    /// All nodes in the order of a tour planned with the expected prizes, those left out at its end, cut as soon as
-    /// enough is collected.
     fn note(&self) -> Option<String> {
         self.expected.note()
     }
 
+    /// All nodes in the order of a tour planned with the expected prizes, those left out at its end, cut as soon as
+    /// enough is collected.
     fn construct(&self, deadline: Option<Instant>) -> Option<(&'static str, Vec<usize>)> {
         let nodes = self.expected.len();
         let mut visits =
