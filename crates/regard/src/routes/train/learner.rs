@@ -215,8 +215,8 @@ impl<E: Environment> PolicyLearner<E> {
     /// ones more likely.
     ///
     /// # Errors
-    /// [`Error::Diverged`] for a loss or a gradient that is not finite, and those of the environment; the learner is then
-    /// as it was before the step.
+    /// [`Error::Diverged`] for a loss or a gradient that is not finite, and those of the environment. The step does not
+    /// count then, but the weights, the critic and the running means may have changed: a training goes on from a checkpoint.
     pub fn step(&mut self) -> Result<Measured> {
         let ranks = Ranks::current();
         let shards = ranks.shards(ranks.shards_of(self.experiment.train.shards))?;
