@@ -32,7 +32,7 @@ impl Pdp {
     /// [`Error::Invalid`] where the counts differ, a pickup is no node, the depot is a delivery, or a node would have to
     /// come after itself.
     pub fn new(sites: Sites, pickups: Vec<Option<usize>>) -> Result<Self> {
-        let pickups: Vec<Option<usize>> = pickups.into_iter().map(|pickup| pickup.filter(|&node| node != 0)).collect();
+        let pickups = without_depot(pickups);
         if pickups.len() != sites.len() {
             let reason = format!("{} given for {} nodes", pickups.len(), sites.len());
             return Err(Error::invalid("pickup of each node", reason));
@@ -107,6 +107,11 @@ impl Pdp {
             None => Ok(()),
         }
     }
+}
+
+/// The pickups without the depot: its loads are on board from the start.
+pub(super) fn without_depot(pickups: Vec<Option<usize>>) -> Vec<Option<usize>> {
+    pickups.into_iter().map(|pickup| pickup.filter(|&node| node != 0)).collect()
 }
 
 /// A node with a pickup that cannot be, and the reason.

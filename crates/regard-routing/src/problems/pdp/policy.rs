@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Pdp;
+use super::instance::{fault, without_depot};
 use crate::formats::sets::{RawInstance, RawSet, SetField};
 use crate::generate::{GeneratorConfig, with_depot};
 use crate::instance::SolverInstance;
@@ -28,11 +29,20 @@ struct Loads {
 }
 
 impl PdpEnv {
-    /// Nodes at `points [nodes]`, the depot first, with the node at which the load of each is picked up, `[nodes]`; see
-    /// [`Pdp::new`].
+    /// Nodes at `points [nodes]`, the depot first, with the node at which the load of each is picked up, `[nodes]`. As in
+    /// [`Pdp::new`], the depot as a pickup is the same as none: the load is on board from the start.
+    ///
+    /// # Panics
+    /// When the counts differ, a pickup is no node, the depot is a delivery, or a node would have to come after itself.
     pub fn new(points: impl Into<Locations>, pickups: Vec<Option<usize>>) -> Self {
+        let points = points.into();
+        let pickups = without_depot(pickups);
+        assert_eq!(pickups.len(), points.len(), "one entry for each node");
+        if let Some((node, reason)) = fault(&pickups) {
+            panic!("the pickup of node {node} {reason}");
+        }
         let deliveries = pickups.iter().flatten().count();
-        Self { points: Arc::new(points.into()), loads: Arc::new(Loads { pickups, deliveries }) }
+        Self { points: Arc::new(points), loads: Arc::new(Loads { pickups, deliveries }) }
     }
 
     /// The node at which the load of each is picked up, `[nodes]`.
@@ -209,14 +219,13 @@ impl Problem for PdpEnv {
 }
 
 fn of_raw(instance: &RawInstance) -> Result<PdpEnv, String> {
-    let (points, numbers) = (instance.points()?, instance.amounts("pickup", "pickup")?);
+    let (points, numbers) = (Locations::from(instance.points()?), instance.amounts("pickup", "pickup")?);
     let pickup = |(node, &number): (usize, &f32)| match number {
         0.0 => Ok(None),
         number if number.fract() == 0.0 && (number as usize) < points.len() => Ok(Some(number as usize)),
         _ => Err(format!("pickup {number} of customer {node}, expected a node from 0 to {}", points.len() - 1)),
     };
     let pickups = numbers.iter().enumerate().map(pickup).collect::<Result<Vec<_>, _>>()?;
-    let problem = PdpEnv::new(points, pickups);
-    problem.instance().map_err(|error| error.to_string())?;
-    Ok(problem)
+    let checked = points.sites(PdpEnv::NAME).and_then(|sites| Pdp::new(sites, pickups)).map_err(|e| e.to_string())?;
+    Ok(PdpEnv::new(points, checked.pickups().to_vec()))
 }

@@ -213,6 +213,15 @@ fn loads_are_on_board_between_pickup_and_delivery() {
     assert_eq!(seen[2], ([false, false, false, true, true], 1.0));
     assert_eq!(seen[3], ([false, false, false, true, false], 0.5));
     assert!(state.done());
+    // What is picked up at the depot is on board from the start.
+    let line = vec![[0.0, 0.0], [0.5, 0.0], [1.0, 0.0]];
+    let from_depot = PdpEnv::new(line.clone(), vec![None, Some(0), Some(1)]);
+    assert_eq!(from_depot.pickups(), [None, None, Some(1)]);
+    from_depot.start().allowed(&mut open[..3]);
+    assert_eq!(open[..3], [false, true, false]);
+    for wrong in [vec![None, Some(3), None], vec![None; 2], vec![Some(1), None, None], vec![None, Some(2), Some(1)]] {
+        assert!(std::panic::catch_unwind(|| PdpEnv::new(line.clone(), wrong)).is_err());
+    }
     // A pickup sees the middle of its deliveries, a delivery its pickup.
     let shared = PdpEnv::new(vec![[0.0, 0.0], [0.2, 0.4], [0.0, 1.0], [1.0, 0.0]], vec![None, None, Some(1), Some(1)]);
     let features: Vec<&[f32]> = shared.features().leak().chunks(6).collect();
