@@ -9,7 +9,8 @@ use super::{
 /// Excess over the limit on the length that a network's rounding may cause, relative to the limit.
 const LENGTH_SLACK: f64 = 1e-9;
 
-/// Shortfall of the required prize that a network may cause, since it adds prizes in `f32`.
+/// Shortfall of the required prize that a network may cause, since it adds prizes in `f32`, relative to what is required:
+/// the checker's.
 const PRIZE_SLACK: f64 = 1e-6;
 
 /// An objective as the search sees it: minimise `weights of nodes left out + per_length * length`
@@ -105,10 +106,11 @@ impl<'a> Terms<'a> {
         self.keeps_within(sums, LENGTH_SLACK * self.limit.abs(), PRIZE_SLACK)
     }
 
+    /// If true, the route passes the limit by at most a `length`, and lacks at most a share `prize` of what is required.
     fn keeps_within(&self, sums: &Sums, length: f64, prize: f64) -> bool {
         let nowhere = sums.length == 0.0;
         (nowhere || !self.limit.is_finite() || sums.length <= self.limit + length)
-            && (sums.complete || sums.prize >= self.required - prize)
+            && (sums.complete || sums.prize >= self.required * (1.0 - prize))
     }
 
     /// Cost of leaving a node out.

@@ -212,6 +212,21 @@ fn prize_that_cannot_be_collected_asks_for_every_node() {
 }
 
 #[test]
+fn the_required_prize_is_that_of_the_checker_whatever_its_unit() {
+    for unit in [1e-6, 1.0, 1e9] {
+        for (share, expected) in [(1.0, true), (1.0 - 0.5e-6, true), (1.0 - 2e-6, false)] {
+            let prizes = [0.0, share * unit, unit];
+            let objective = Objective::RequiredPrize { prizes: &prizes, penalties: &[0.0; 3], required: unit };
+            let value = on_a_line(&[0.0, 1.0, 2.0], objective).value(&[1]);
+            assert_eq!(!value.is_nan(), expected, "{unit} {share}");
+            let sites = Sites::euclidean("line", (0..3).map(|x| [f64::from(x), 0.0]).collect()).unwrap();
+            let checked = crate::problems::pctsp::Pctsp::new(sites, prizes.to_vec(), vec![0.0; 3], unit).unwrap();
+            assert_eq!(checked.check(&[1]).is_ok(), expected, "{unit} {share}");
+        }
+    }
+}
+
+#[test]
 fn without_prizes_an_orienteer_need_not_move() {
     let at = [0.0, 1.0, 2.0];
     let problem = on_a_line(&at, Objective::MaxPrize { prizes: &[0.0; 3], max_length: 9.0 });
