@@ -146,6 +146,7 @@ reader_suite! {
     valid: [SPLIT],
     malformed: [
         ("TYPE: CVRP\n", &["t.vrp:1: field `TYPE`: CVRP (vehicle routing) is not SDVRP, expected SDVRP"][..]),
+        ("TYPE: SDVRP\nDIMENSION: 3\nEDGE_WEIGHT_TYPE: EUC_2D\nCAPACITY: 1\nNODE_COORD_SECTION\n1 0 0\n2 3 0\n3 4 0\nDEMAND_SECTION\n1 0\n2 3\n3 1e100\nDEPOT_SECTION\n1\n-1\n", &["t.vrp:12: field `DEMAND_SECTION`: node 3 has demand 1", "with the capacity 1 takes more than 1000000 routes of full vehicles in all"]),
         ("TYPE: SDVRP\nDIMENSION: 1\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n1 0 0\n", &["has no CAPACITY, which SDVRP needs"]),
     ],
 }

@@ -7,6 +7,7 @@
 //! optimum 247 that CVRPLIB lists.
 
 use super::Cvrp;
+use super::instance::too_many_loads;
 use crate::formats::csv::{self, ColumnKind, CsvColumn, CsvOption, DepotTable, Sheet};
 use crate::formats::tsplib::{self, Amount, TsplibType};
 use crate::instance::FileSpec;
@@ -92,6 +93,10 @@ pub(crate) fn read_tsplib(file: &tsplib::File<'_>) -> Result<Cvrp> {
     let mut demands = file.amounts(SECTION, sites.ids(), "demand")?;
     let depot = file.depot(sites.ids())?;
     check(file, &demands, sites.ids(), depot, if split { f64::INFINITY } else { capacity })?;
+    if let Some((node, reason)) = too_many_loads(demands.iter().map(|demand| demand.value), capacity) {
+        let reason = format!("node {} has demand {reason}", sites.ids()[node]);
+        return Err(file.error(demands[node].line, reason).in_field(SECTION));
+    }
     let limit = file.amount("DISTANCE", false)?;
     let service = file.amount("SERVICE_TIME", true)?.unwrap_or(0.0);
     demands[..=depot].rotate_right(1);
@@ -146,6 +151,9 @@ pub(crate) fn read_csv(
         let over = || format!("found {value}, which is above the capacity ({capacity})");
         if depot::within(value, most) { Ok(()) } else { Err(over()) }
     })?;
+    if let Some((node, reason)) = too_many_loads(demands.iter().copied(), capacity) {
+        return Err(table.error_at(node, "demand", format!("found {reason}")));
+    }
     let instance = build(table.sites()?, demands, capacity, split)?;
     match table.option("max_length") {
         Some(limit) => instance.with_limit(limit, table.option("service_time").unwrap_or(0.0)),

@@ -34,7 +34,7 @@ impl Cvrp {
     /// [`Error::Invalid`] when the counts differ, a demand is negative, not finite or above the
     /// capacity, the depot has one, or the capacity is not above 0.
     pub fn new(sites: Sites, demands: Vec<f64>, capacity: f64) -> Result<Self> {
-        let instance = Self::with_any_demands(sites, demands, capacity)?;
+        let instance = Self::unbounded(sites, demands, capacity)?;
         if let Some(over) = instance.demands.iter().position(|d| !depot::within(*d, capacity)) {
             let reason = format!("{} is above the capacity, which is {capacity}", instance.demands[over]);
             return Err(Error::invalid(format!("demand of node {}", instance.sites.ids()[over]), reason));
@@ -42,8 +42,18 @@ impl Cvrp {
         Ok(instance)
     }
 
-    /// Instance whose demands may be above the capacity.
+    /// Instance whose demands may be above the capacity, as far as [`too_many_loads`] allows.
     pub(crate) fn with_any_demands(sites: Sites, demands: Vec<f64>, capacity: f64) -> Result<Self> {
+        let instance = Self::unbounded(sites, demands, capacity)?;
+        match too_many_loads(instance.demands.iter().copied(), capacity) {
+            Some((node, reason)) => {
+                Err(Error::invalid(format!("demand of node {}", instance.sites.ids()[node]), reason))
+            }
+            None => Ok(instance),
+        }
+    }
+
+    fn unbounded(sites: Sites, demands: Vec<f64>, capacity: f64) -> Result<Self> {
         depot::bound("capacity", capacity)?;
         depot::amounts("demand", &sites, &demands)?;
         depot::no_amount_at_depot("demand", &sites, &demands)?;
@@ -208,4 +218,22 @@ impl Cvrp {
         let reason = format!("route {} has length {length}{service}, the limit is {limit}", number + 1);
         Err(Error::Infeasible { reason })
     }
+}
+
+/// Routes of full vehicles to one customer each, over all customers.
+const MOST_FULL_LOADS: f64 = 1e6;
+
+/// The node whose demand takes the full loads beyond [`MOST_FULL_LOADS`], and the reason: each of them is a route that is
+/// kept, and of a demand that is larger still a load subtracts nothing.
+pub(super) fn too_many_loads(demands: impl IntoIterator<Item = f64>, capacity: f64) -> Option<(usize, String)> {
+    let mut loads = 0.0;
+    demands.into_iter().enumerate().find_map(|(node, demand)| {
+        loads += (demand / capacity).ceil().max(1.0) - 1.0;
+        let reason = || {
+            format!(
+                "{demand} with the capacity {capacity} takes more than {MOST_FULL_LOADS} routes of full vehicles in all"
+            )
+        };
+        (loads > MOST_FULL_LOADS).then(|| (node, reason()))
+    })
 }

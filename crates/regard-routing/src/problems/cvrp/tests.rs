@@ -57,7 +57,12 @@ fn split_deliveries_take_what_is_left() {
         reason(instance.check(&[vec![1], vec![2]])),
         "not a solution: node 2 has 5 of its demand 15 undelivered"
     );
-    assert!(Cvrp::new(instance.routing().sites().clone(), vec![0.0, 15.0, 5.0], 10.0).is_err());
+    let sites = instance.routing().sites().clone();
+    assert!(Cvrp::new(sites.clone(), vec![0.0, 15.0, 5.0], 10.0).is_err());
+    let said = |demands| reason(Sdvrp::new(sites.clone(), demands, 1.0).map(|_| ()));
+    assert_eq!(said(vec![0.0, 5e5, 5e5 + 2.0]), "");
+    let reason = "with the capacity 1 takes more than 1000000 routes of full vehicles in all";
+    assert_eq!(said(vec![0.0, 5e5, 5e5 + 3.0]), format!("demand of node 3: 500003 {reason}"));
 }
 
 #[test]

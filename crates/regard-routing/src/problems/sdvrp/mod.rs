@@ -33,7 +33,7 @@ impl Sdvrp {
     /// Instance with `demands [nodes]` of any size, that of the depot being 0, in the unit of `capacity`.
     ///
     /// # Errors
-    /// [`Error::Invalid`] as of [`Cvrp::new`], but for demands above the capacity.
+    /// [`Error::Invalid`] as of [`Cvrp::new`], but for demands above the capacity; these may fill a million vehicles in all.
     pub fn new(sites: Sites, demands: Vec<f64>, capacity: f64) -> Result<Self> {
         Cvrp::with_any_demands(sites, demands, capacity).map(Self)
     }
@@ -189,7 +189,7 @@ impl SolverInstance for Sdvrp {
 pub struct SdvrpEnv(CvrpEnv);
 
 impl SdvrpEnv {
-    /// As [`CvrpEnv::new`], with demands of any size.
+    /// As [`CvrpEnv::new`], with demands above the capacity too; see [`Sdvrp::new`] for how far.
     pub fn new(points: impl Into<Locations>, demands: Vec<f64>, capacity: f64) -> Self {
         Self(CvrpEnv::new(points, demands, capacity))
     }

@@ -36,6 +36,7 @@ reader_suite! {
         ("# capacity: much\nx,y,demand\n0,0,0\n", &["cities.csv:1: field `capacity`: found `much`, expected a number above 0"]),
         ("# capacity: 0\nx,y,demand\n0,0,0\n", &["field `capacity`: found `0`"]),
         ("# capacity: 5\n# capacity: 6\nx,y,demand\n0,0,0\n", &["cities.csv:2: field `capacity`: is given a second time"]),
+        ("# capacity: 1\n# split: yes\nx,y,demand\n0,0,0\n1,1,3e8\n", &["cities.csv:5: field `demand`: found 300000000 with the capacity 1 takes more than 1000000 routes"]),
         ("# capacity: 5\n# split: perhaps\nx,y,demand\n0,0,0\n", &["cities.csv:2: field `split`: found `perhaps`, expected yes or no"]),
         ("# required_prize: -1\nx,y,prize,penalty\n0,0,0,0\n", &["field `required_prize`: found `-1`, expected a number, 0 or more"]),
         ("# capacity: 5\nx,y,demand\n0,0,0\n1,1,6\n", &["cities.csv:4: field `demand`: found 6, which is above the capacity (5)"]),
