@@ -34,7 +34,7 @@ fn prepared(instance: &Cvrp) -> Vrp<'_> {
 }
 
 /// Routes cut where one more customer would make them too long.
-fn cut_to_limit(instance: &Cvrp, routes: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
+pub(crate) fn cut_to_limit(instance: &Cvrp, routes: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
     let Some(limit) = instance.limit() else { return routes };
     let total = |route: &[usize]| {
         let length = instance.cost(std::slice::from_ref(&route.to_vec()));

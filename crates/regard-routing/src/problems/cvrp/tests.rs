@@ -1,6 +1,7 @@
 use super::*;
+use crate::local_search::LocalSearchOptions;
 use crate::problems::sdvrp::Sdvrp;
-use crate::{Result, Sites, routes_of};
+use crate::{Result, Sites, SolverInstance, routes_of};
 
 /// A depot with id 9 in the corner and four customers on a line to its right, ids 1 to 4.
 fn line(demands: [f64; 4]) -> Result<Cvrp> {
@@ -63,6 +64,27 @@ fn split_deliveries_take_what_is_left() {
     assert_eq!(said(vec![0.0, 5e5, 5e5 + 2.0]), "");
     let reason = "with the capacity 1 takes more than 1000000 routes of full vehicles in all";
     assert_eq!(said(vec![0.0, 5e5, 5e5 + 3.0]), format!("demand of node 3: 500003 {reason}"));
+}
+
+#[test]
+fn split_deliveries_keep_a_limit_on_the_length_of_routes() {
+    let corners = vec![[0.0, 0.0], [2.0, 0.0], [-2.0, 0.0], [0.0, 2.0], [0.0, -2.0]];
+    let sites = Sites::euclidean("cross", corners).unwrap();
+    // Two customers in one route are at least 4 + 2.8 long; the service counts.
+    for (limit, service, demand) in [(5.0, 0.0, 2.0), (7.5, 0.5, 2.0), (5.0, 0.0, 12.0)] {
+        let demands = vec![0.0, demand, demand, demand, demand];
+        let whole = Cvrp::with_any_demands(sites.clone(), demands, 10.0).unwrap().with_limit(limit, service).unwrap();
+        let instance = Sdvrp::from(whole);
+        let (_, walk) = instance.construct(None).unwrap();
+        assert_eq!(reason(SolverInstance::check(&instance, &walk)), "", "{limit} {demand}");
+        let found = instance.local_search(walk.clone(), &LocalSearchOptions::default());
+        assert_eq!(reason(SolverInstance::check(&instance, &found)), "", "{limit} {demand}");
+        assert_eq!(instance.cost(&found), if demand > 10.0 { 32.0 } else { 16.0 });
+        assert_eq!(instance.repair(walk.clone()), Some(walk));
+        let together = if demand > 10.0 { vec![1, 0, 1, 2, 0, 2, 3, 0, 3, 4, 0, 4] } else { vec![1, 2, 3, 4] };
+        let repaired = instance.repair(together).unwrap();
+        assert_eq!(reason(SolverInstance::check(&instance, &repaired)), "", "{limit} {demand}");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::cvrp::search::{vrp_options, walk_of};
+use super::cvrp::search::{cut_to_limit, vrp_options, walk_of};
 use super::cvrp::{self, Cvrp, CvrpEnv, Demands};
 use crate::formats::csv::{self, Sheet};
 use crate::formats::sets::{RawSet, SetField};
@@ -90,6 +90,12 @@ impl Sdvrp {
         }
         (routes, rest)
     }
+
+    /// The problem that is left with the demands `rest [nodes]`, none above the capacity.
+    fn prepared<'a>(&'a self, rest: &'a [f64]) -> Vrp<'a> {
+        let Self(routing) = self;
+        Vrp::new(routing.sites(), rest, routing.capacity()).with_limit(routing.limit(), routing.service())
+    }
 }
 
 impl SolverInstance for Sdvrp {
@@ -139,16 +145,25 @@ impl SolverInstance for Sdvrp {
         self.0.facts()
     }
 
+    fn repair(&self, solution: Vec<usize>) -> Option<Vec<usize>> {
+        if SolverInstance::check(self, &solution).is_ok() {
+            return Some(solution);
+        }
+        // A vehicle that starts anew delivers no less at any of its visits.
+        let walk = walk_of(&cut_to_limit(&self.0, routes_of(&solution)));
+        SolverInstance::check(self, &walk).is_ok().then_some(walk)
+    }
+
     fn construct(&self, deadline: Option<Instant>) -> Option<(&'static str, Vec<usize>)> {
         let (mut routes, rest) = self.full_loads();
-        let (name, whole) = vrp::construct_named(&Vrp::new(self.0.sites(), &rest, self.0.capacity()), deadline);
+        let (name, whole) = vrp::construct_named(&self.prepared(&rest), deadline);
         routes.extend(whole);
         Some((name, walk_of(&routes)))
     }
 
     fn local_search(&self, solution: Vec<usize>, options: &LocalSearchOptions) -> Vec<usize> {
         let (mut routes, rest) = self.full_loads();
-        let prepared = Vrp::new(self.0.sites(), &rest, self.0.capacity());
+        let prepared = self.prepared(&rest);
         let given = routes_of(&solution);
         let start = if routes.is_empty() && prepared.keeps(&given) {
             given
