@@ -139,29 +139,32 @@ impl<'a> Problem<'a> {
     /// # Panics
     /// When a slice of the objective is not of length `nodes`.
     pub fn new(nodes: usize, distance: impl Fn(usize, usize) -> f64 + Sync + 'a, objective: Objective<'a>) -> Self {
-        Self::until(nodes, distance, objective, None)
+        let clock = &mut Clock::new(None);
+        let distances = Distances::new(nodes, Box::new(distance), clock);
+        let neighbours = Neighbours::new(&distances, NEIGHBOURS, clock);
+        Self::prepared(distances, neighbours, objective, None)
     }
 
-    /// As [`Problem::new`]; after the `deadline` nothing more is prepared or constructed.
-    fn until(
-        nodes: usize,
-        distance: impl Fn(usize, usize) -> f64 + Sync + 'a,
+    /// Prepares the nodes of an instance, the depot first; after the `deadline` nothing more is prepared or constructed.
+    pub(crate) fn of_sites(sites: &'a Sites, objective: Objective<'a>, deadline: Option<Instant>) -> Self {
+        let clock = &mut Clock::new(deadline);
+        let distances = Distances::new(sites.len(), Box::new(|i, j| sites.distance(i, j)), clock);
+        let neighbours = Neighbours::of_sites(sites, NEIGHBOURS, clock);
+        Self::prepared(distances, neighbours, objective, deadline)
+    }
+
+    fn prepared(
+        distances: Distances<'a>,
+        neighbours: Neighbours,
         objective: Objective<'a>,
         deadline: Option<Instant>,
     ) -> Self {
-        let mut clock = Clock::new(deadline);
+        let nodes = distances.len();
         let terms = Terms::new(&objective);
         assert!(terms.prizes.len() == nodes && terms.weights.len() == nodes, "one prize and penalty per node");
-        let distances = Distances::new(nodes, Box::new(distance), &mut clock);
-        let neighbours = Neighbours::new(&distances, NEIGHBOURS, &mut clock);
         // Sums of such lengths are off by less than this.
         let farthest = (0..nodes as Node).map(|node| distances.of(0, node).abs()).fold(0.0, f64::max);
         Self { distances, neighbours, terms, tolerance: (1e-10 * farthest).max(f64::MIN_POSITIVE), deadline }
-    }
-
-    /// Prepares the nodes of an instance, the depot first.
-    pub(crate) fn of_sites(sites: &'a Sites, objective: Objective<'a>, deadline: Option<Instant>) -> Self {
-        Self::until(sites.len(), |i, j| sites.distance(i, j), objective, deadline)
     }
 
     /// If true, the deadline has passed, or the search was cancelled.

@@ -1,9 +1,11 @@
 //! The nearest nodes of every node, nearest first.
 
 use super::{
+    super::{distances as sites_distances, neighbours as shared},
     Clock,
     distances::{Distances, Node},
 };
+use crate::Sites;
 
 /// `[nodes, width]` neighbours.
 pub(super) struct Neighbours {
@@ -34,6 +36,15 @@ impl Neighbours {
             nodes.extend(list.iter().map(|&(_, other)| other));
         }
         Self { width, nodes }
+    }
+
+    /// The lists of [`neighbours`](shared), which takes those of many places from a tree; without it they
+    /// are the same.
+    pub(super) fn of_sites(sites: &Sites, width: usize, clock: &mut Clock) -> Self {
+        let distances = sites_distances::Distances::computed(sites);
+        let lists = shared::Neighbours::new(sites, &distances, width, shared::Choice::Nearest, clock);
+        let nodes = (0..sites.len() as Node).flat_map(|node| lists.of(node).map(|(near, _)| near)).collect();
+        Self { width: width.min(sites.len().saturating_sub(1)), nodes }
     }
 
     /// The neighbours of a node, nearest first.

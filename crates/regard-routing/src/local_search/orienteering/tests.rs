@@ -227,6 +227,17 @@ fn the_required_prize_is_that_of_the_checker_whatever_its_unit() {
 }
 
 #[test]
+fn instances_have_the_nearest_nodes_whatever_their_number() {
+    for nodes in [2, 10, 300, 5000] {
+        let sample = Sample::new(8, nodes, false, false);
+        let sites = Sites::euclidean("random", sample.points.clone()).unwrap();
+        let objective = Objective::MaxPrize { prizes: &sample.prizes, max_length: 1.0 };
+        let (all, instance) = (sample.problem(), Problem::of_sites(&sites, objective, None));
+        assert!((0..nodes as Node).all(|node| all.neighbours.of(node) == instance.neighbours.of(node)), "{nodes}");
+    }
+}
+
+#[test]
 fn without_prizes_an_orienteer_need_not_move() {
     let at = [0.0, 1.0, 2.0];
     let problem = on_a_line(&at, Objective::MaxPrize { prizes: &[0.0; 3], max_length: 9.0 });
