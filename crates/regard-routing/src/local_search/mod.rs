@@ -121,7 +121,7 @@ pub fn improve(instance: &Sites, tour: &mut Vec<usize>, options: &LocalSearchOpt
     let (mut better, moves) = if instance.len() <= exact::EXACT_UP_TO {
         (exact::shortest(instance), 0)
     } else {
-        search_from(instance, tour, before, options)
+        search_from(instance, tour, options)
     };
     let start = better.iter().position(|node| tour.first() == Some(node));
     better.rotate_left(start.unwrap_or(0));
@@ -135,8 +135,8 @@ pub fn improve(instance: &Sites, tour: &mut Vec<usize>, options: &LocalSearchOpt
 }
 
 /// The tour found and the moves kept, for instances of more than [`exact::EXACT_UP_TO`] nodes.
-fn search_from(instance: &Sites, tour: &[usize], cost: f64, options: &LocalSearchOptions) -> (Vec<usize>, u64) {
-    let tolerance = 1e-9 * cost.abs() / instance.len() as f64;
+fn search_from(instance: &Sites, tour: &[usize], options: &LocalSearchOptions) -> (Vec<usize>, u64) {
+    let tolerance = rounding(instance, tour);
     match Entrances::of(instance) {
         None => search_symmetric(instance, tour, tolerance, options),
         Some(entrances) => {
@@ -146,6 +146,15 @@ fn search_from(instance: &Sites, tour: &[usize], cost: f64, options: &LocalSearc
             (entrances.without_entrances(&found).unwrap_or_else(|| tour.to_vec()), moves)
         }
     }
+}
+
+/// Gains of at most this are the rounding of sums. Distances below zero count as those above: a tour of both may have the
+/// length 0, and sums of its distances are rounded all the same.
+fn rounding(instance: &Sites, tour: &[usize]) -> f64 {
+    let Some((&first, &last)) = tour.first().zip(tour.last()) else { return 0.0 };
+    let way = |a: usize, b: usize| instance.distance(a, b).abs();
+    let path: f64 = tour.windows(2).map(|pair| way(pair[0], pair[1])).sum();
+    1e-9 * (path + way(last, first)) / instance.len() as f64
 }
 
 fn search_symmetric(

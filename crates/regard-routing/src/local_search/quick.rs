@@ -14,6 +14,7 @@ use super::{
     exact::EXACT_UP_TO,
     greedy,
     neighbours::{Choice, Neighbours},
+    rounding,
     search::Search,
 };
 use crate::Sites;
@@ -47,8 +48,7 @@ fn symmetric(instance: &Sites, deadline: Instant) -> (&'static str, Vec<usize>) 
     if instance.len() <= EXACT_UP_TO {
         return ("greedy edges", tour);
     }
-    let tolerance = 1e-9 * instance.tour_length(&tour).abs() / instance.len() as f64;
-    let mut search = Search::new(&distances, &neighbours, &tour, tolerance);
+    let mut search = Search::new(&distances, &neighbours, &tour, rounding(instance, &tour));
     search.descend(|| clock.is_over());
     ("greedy edges, 3-opt", search.tour.nodes().collect())
 }

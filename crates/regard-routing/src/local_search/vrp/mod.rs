@@ -152,12 +152,23 @@ impl<'a> Vrp<'a> {
     }
 
     fn length(&self, route: &[usize]) -> f64 {
-        let Some((&first, &last)) = route.first().zip(route.last()) else {
-            return 0.0;
-        };
-        let path: f64 = route.windows(2).map(|pair| self.sites.distance(pair[0], pair[1])).sum();
-        self.sites.distance(0, first) + path + self.sites.distance(last, 0)
+        length_by(route, |a, b| self.sites.distance(a, b))
     }
+
+    /// The cost of routes with distances below zero counted as those above: what rounding is measured by, as distances of
+    /// both signs may cancel.
+    fn size_of_sums(&self, routes: &[Vec<usize>]) -> f64 {
+        routes.iter().map(|route| length_by(route, |a, b| self.sites.distance(a, b).abs())).sum()
+    }
+}
+
+/// Length of a route from the depot and back to it, where this is the distance of two nodes.
+fn length_by(route: &[usize], distance: impl Fn(usize, usize) -> f64) -> f64 {
+    let Some((&first, &last)) = route.first().zip(route.last()) else {
+        return 0.0;
+    };
+    let path: f64 = route.windows(2).map(|pair| distance(pair[0], pair[1])).sum();
+    distance(0, first) + path + distance(last, 0)
 }
 
 /// Routes that are not empty.

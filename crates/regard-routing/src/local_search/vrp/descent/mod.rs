@@ -90,7 +90,7 @@ impl<'a> Descent<'a> {
             stretch_to: vec![Stretch::at_once(vrp.windows.as_ref()); n],
             stretch_from: vec![Stretch::at_once(vrp.windows.as_ref()); n],
             queue: Queue::new(n),
-            tolerance: 1e-9 * vrp.cost(routes).abs() / n.max(1) as f64,
+            tolerance: 1e-9 * vrp.size_of_sums(routes) / n.max(1) as f64,
         };
         for route in 0..routes.len() {
             descent.number(route);

@@ -187,6 +187,20 @@ fn more_chains_are_never_worse_and_give_the_same_every_time() {
 }
 
 #[test]
+fn distances_that_cancel_are_searched_to_an_end() {
+    let mut random = Pcg64Mcg::seed_from_u64(3);
+    let heights: Vec<f64> = (0..60).map(|_| 1000.0 * random.random::<f64>()).collect();
+    let rows = heights.iter().flat_map(|a| heights.iter().map(move |b| b - a)).collect();
+    let matrix = DistanceMatrix::from_rows(60, rows).unwrap();
+    let sites = Sites::new("heights", Metric::Explicit(matrix), vec![]).unwrap();
+    let demands = [1.0; 60];
+    let vrp = Vrp::new(&sites, &demands, 10.0);
+    let start: Vec<Vec<usize>> = (1..60).collect::<Vec<_>>().chunks(10).map(<[usize]>::to_vec).collect();
+    let improved = improve(&vrp, start, &few(500), None);
+    assert!(vrp.keeps(&improved.routes) && improved.after.abs() < 1e-9);
+}
+
+#[test]
 fn a_panic_of_one_chain_is_that_of_the_search() {
     let owned = Owned::random(10, 60, 0);
     let progress = |_: f64, _: f64| panic!("in a chain");
