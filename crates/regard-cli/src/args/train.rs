@@ -104,7 +104,7 @@ impl TrainArgs {
         };
         let source = match &self.experiment {
             Some(name) => name.clone(),
-            None => out.join("experiment.toml").display().to_string(),
+            None => experiment_of(&out)?,
         };
         Ok(TrainJob {
             name: self.experiment.unwrap_or_else(|| stem(&out.display().to_string())),
@@ -117,6 +117,17 @@ impl TrainArgs {
             tensorboard: self.tensorboard,
         })
     }
+}
+
+/// The file with the settings of the run in a folder.
+fn experiment_of(out: &Path) -> anyhow::Result<String> {
+    let file = out.join("experiment.toml");
+    if file.is_file() {
+        return Ok(file.display().to_string());
+    }
+    Err(Failure::new(format!("{} holds no run: experiment.toml is missing", out.display()))
+        .hint("give the folder that `regard train --out DIR` wrote, or an experiment without --resume to start a run")
+        .into())
 }
 
 /// The name of an experiment without folder and ending.

@@ -126,10 +126,13 @@ fn mistakes_say_what_to_do() {
     refused(&["small.toml", "--set", "train.lerning_rate=1"], &["did you mean `learning_rate`"]);
     refused(&["small.toml", "--set", "train.learning_rate=fast"], &["train.learning_rate"]);
     refused(&["small.toml", "--time", "soon"], &["expected a time"]);
-    refused(&["--resume", "--out", "nowhere"], &["nowhere"]);
+    refused(&["--resume", "--out", "nowhere"], &["nowhere holds no run: experiment.toml is missing"]);
+    fs::write(folder.path().join("empty.csv"), "").unwrap();
+    refused(&["empty.csv"], &["empty.csv: is empty, expected an experiment"]);
     refused(&[], &["EXPERIMENT"]);
     regard(folder.path(), &["train", "small.toml", "--out", "run", "--steps", "1"]).done();
     refused(&["small.toml", "--out", "run"], &["already contains a run", "--resume"]);
+    refused(&["sets/max", "--out", "run"], &["run: already contains a run", "--resume"]);
     refused(&["small.toml", "--out", "run", "--resume", "--set", "train.batch_size=9"], &["train.batch_size", "8"]);
     let plot = regard(folder.path(), &["plot", "nowhere"]);
     assert!(plot.code == Some(2) && plot.err.contains("metrics.jsonl"), "{plot:?}");

@@ -82,11 +82,18 @@ pub fn description(text: &str) -> String {
 ///
 /// # Errors
 /// [`Error::Io`] when there is neither, naming the nearest built-in experiment, or when the file cannot be read;
-/// [`Error::Parse`] when it is not text.
+/// [`Error::Parse`] when it is not text, or empty.
 pub fn find(name_or_path: &str) -> Result<(String, PathBuf)> {
     let path = Path::new(name_or_path);
     if path.exists() && !path.is_dir() {
-        return Ok((file::read_text(path)?, path.to_owned()));
+        let text = file::read_text(path)?;
+        if text.trim().is_empty() {
+            let (path, field) = (path.to_owned(), String::new());
+            let reason = "is empty, expected an experiment".to_owned();
+            return Err(Error::Parse { path, line: 0, field, reason }
+                .with_hint("`regard train --list` shows the built-in experiments"));
+        }
+        return Ok((text, path.to_owned()));
     }
     let name = bare(name_or_path);
     if let Some((full, text)) = BUILT_IN.iter().find(|(full, _)| bare(full) == name) {

@@ -408,7 +408,12 @@ impl<'a, L: Learning> Run<'a, L> {
     fn look(training: &Training<L::Experiment>, experiment: &mut L::Experiment) -> Result<Found> {
         let (ranks, out) = (Ranks::current(), &training.out);
         // A new run takes the folder only when its data is read and its settings are known to be right.
-        let lock = if training.resume && RunFolder::exists(out) { Some(RunFolder::lock(out)?) } else { None };
+        let exists = RunFolder::exists(out);
+        // The run there may be one of another family, whose settings cannot be read here.
+        if exists && !training.resume {
+            return Err(occupied(out));
+        }
+        let lock = if exists { Some(RunFolder::lock(out)?) } else { None };
         let before: Option<L::Experiment> = RunFolder::experiment(out)?;
         let epochs_before = before.as_ref().map(|before| before.run_length().epochs);
         match (before, training.resume) {
