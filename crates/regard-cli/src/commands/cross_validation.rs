@@ -37,6 +37,18 @@ struct About<'a> {
     folds: usize,
 }
 
+/// The error with the option `--folds` where the examples do not allow so many folds.
+pub(super) fn with_option(error: anyhow::Error, options: &FoldOptions) -> anyhow::Error {
+    let root = match error.downcast_ref::<regard::Error>().map(regard::Error::root) {
+        Some(regard::Error::Data(root)) => Some(root),
+        _ => error.downcast_ref::<regard::data::Error>(),
+    };
+    let Some(regard::data::Error::Invalid { what, reason }) = root else { return error };
+    let Some(count) = what.strip_suffix(" folds") else { return error };
+    let default = if options.folds.is_some() { "" } else { ", the default" };
+    Failure::new(format!("--folds {count}{default}: {reason}")).into()
+}
+
 /// Refuses scaffolds of what are no molecules.
 fn refuse_scaffolds(options: &FoldOptions) -> anyhow::Result<()> {
     match options.scaffolds {

@@ -79,7 +79,9 @@ pub(crate) fn run(cli: Cli, #[cfg(feature = "serve")] serve: Serve) -> anyhow::R
             Evaluation::Experiment(job) => ranks::together(|ranks| {
                 let experiment = families::load(&job.experiment, &job.sets)?;
                 match ranks.is_first() {
-                    true => experiment.evaluate(&job.folds, &device, printer),
+                    true => experiment
+                        .evaluate(&job.folds, &device, printer)
+                        .map_err(|error| cross_validation::with_option(error, &job.folds)),
                     false => {
                         let folds = FoldOptions { plot: None, ..job.folds.clone() };
                         experiment.evaluate(&folds, &device, &mut Printer::silent())

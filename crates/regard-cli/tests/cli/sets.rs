@@ -263,7 +263,7 @@ fn what_is_wrong_with_a_file_is_named() {
     refused("customer,amount,left\na,inf,no\nb,1,yes\n", &["customers.csv:2", "amount"]);
     refused("customer,amount,left\na,1,no\na,2,yes\n", &["customers.csv:3", "left"]);
     refused("customer,amount,left\n", &["customers.csv"]);
-    refused("customer,amount,left\na,1,no\n", &["2 folds"]);
+    refused("customer,amount,left\na,1,no\n", &["--folds 2: "]);
     let missing = regard(folder.path(), &["eval", "sets/max"]);
     assert_eq!(missing.code, Some(2));
     assert!(missing.err.contains("has no file to split"), "{missing:?}");

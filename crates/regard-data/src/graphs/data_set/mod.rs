@@ -203,8 +203,7 @@ impl Graphs {
             return Error::invalid(what, "have types either here or in the training data, but not in both");
         };
         let reason = unseen_type(&place, name);
-        let hint =
-            "skip it with `data.skip_bad`, or train with `data.min_type_count`, so that rare types share one type";
+        let hint = "skip it with `--skip-bad` (`data.skip_bad`), or train with `data.min_type_count`, so that rare types share one type";
         match self.origin.lines.get(graph) {
             Some(line) => Error::parse(&self.origin.path, *line, reason).with_hint(hint),
             None => Error::invalid(format!("graph `{}`", shown(&self.ids[graph])), reason),

@@ -48,7 +48,9 @@ fn unseen_atoms_name_file_line_and_atom() {
     assert_eq!(error.to_string(), "new.csv:3: atom 2 has the type `Se`, which is not in the training data");
     assert_eq!(
         error.hint(),
-        Some("skip it with `data.skip_bad`, or train with `data.min_type_count`, so that rare types share one type")
+        Some(
+            "skip it with `--skip-bad` (`data.skip_bad`), or train with `data.min_type_count`, so that rare types share one type"
+        )
     );
     let mut lenient = nodes.clone();
     lenient.types.push("other".into());
