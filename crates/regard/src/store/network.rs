@@ -62,6 +62,29 @@ pub(crate) fn check_version(kind: &str, format: u32, known: &str) -> Result<()> 
     Ok(())
 }
 
+/// Kinds of models, what they are for, and the command that uses one.
+const KINDS: [(&str, &str, &str); 4] = [
+    ("attention-model", "routing problems", "`regard solve FILE --model DIR`"),
+    ("set-transformer", "sets", "`regard predict --model DIR FILE`"),
+    ("graph-transformer", "graphs", "`regard predict --model DIR FILE`"),
+    ("patchtst", "time series", "`regard forecast --model DIR FILE`"),
+];
+
+/// The error for a model of another kind than `known`.
+fn other_kind(kind: Option<&str>, known: &str) -> Error {
+    let of = |name: &str| KINDS.iter().find(|(kind, ..)| *kind == name);
+    match (kind.and_then(of), of(known)) {
+        (Some((kind, what, command)), Some((_, expected, _))) => {
+            let reason = format!("is `{kind}`, a model for {what}; expected `{known}`, a model for {expected}");
+            Error::config("kind", reason).with_hint(format!("{command} uses it"))
+        }
+        _ => {
+            let found = kind.map_or("is missing".to_owned(), |kind| format!("is `{kind}`"));
+            Error::config("kind", format!("{found}; this version reads `{known}`"))
+        }
+    }
+}
+
 /// Settings of a JSON object that has the keys of `template`; `preset` and `data` may be left out.
 pub(crate) fn from_object<T: Serialize + DeserializeOwned>(value: &Value, template: &T, known: &str) -> Result<T> {
     let Value::Object(given) = value else {
@@ -69,8 +92,7 @@ pub(crate) fn from_object<T: Serialize + DeserializeOwned>(value: &Value, templa
     };
     let kind = given.get("kind").and_then(Value::as_str);
     if kind != Some(known) {
-        let found = kind.map_or("is missing".to_owned(), |kind| format!("is `{kind}`"));
-        return Err(Error::config("kind", format!("{found}; this version reads `{known}`")));
+        return Err(other_kind(kind, known));
     }
     if given.get("format") != Some(&FORMAT.into()) {
         let found = given.get("format").map_or("is missing".to_owned(), |format| format!("is {format}"));

@@ -42,8 +42,9 @@ fn malformed_settings_are_refused_with_words() {
         (config_message("{}"), ": `kind`: is missing; this version reads `attention-model`"),
         (
             with("kind", json!("set-transformer")),
-            ": `kind`: is `set-transformer`; this version reads `attention-model`",
+            ": `kind`: is `set-transformer`, a model for sets; expected `attention-model`, a model for routing problems",
         ),
+        (with("kind", json!("perceptron")), ": `kind`: is `perceptron`; this version reads `attention-model`"),
         (with("format", json!(2)), ": `format`: is 2; this version reads format 1"),
         (with("widht", json!(8)), ": `widht`: is not a setting (did you mean `width`?); settings: "),
         (with("width", json!("wide")), ": `width`: invalid type: string \"wide\""),
