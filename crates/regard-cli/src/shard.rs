@@ -299,7 +299,7 @@ fn means(values: &[Value]) -> Value {
     let variance = squares.sum::<f64>() / (count - 1.0).max(1.0);
     let seconds = total("seconds");
     merged["mean_cost"] = mean_cost.into();
-    merged["std_error"] = (variance / count.max(1.0)).sqrt().into();
+    merged["std_error"] = (count > 1.0).then(|| (variance / count).sqrt()).into();
     merged["instances"] = (count as u64).into();
     merged["seconds"] = seconds.into();
     merged["instances_per_second"] = (count / seconds.max(1e-9)).into();

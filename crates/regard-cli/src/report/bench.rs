@@ -143,8 +143,8 @@ pub(crate) struct Row {
     model: String,
     /// Our objective: mean cost, or mean prize.
     objective: f64,
-    /// Two standard errors of it.
-    two_standard_errors: f64,
+    /// Two standard errors of it, of several instances.
+    two_standard_errors: Option<f64>,
     instances: usize,
     seconds: f64,
     #[serde(skip)]
@@ -173,7 +173,7 @@ impl Row {
             paper_gap: of_paper.map(|[_, gap]| gap / 100.0),
             model: model.to_owned(),
             objective: sign * found.mean_cost,
-            two_standard_errors: 2.0 * found.std_error,
+            two_standard_errors: found.std_error.map(|error| 2.0 * error),
             instances: found.instances,
             seconds: found.seconds,
             place: place.unwrap_or(KOOL.len()),
@@ -217,7 +217,10 @@ impl PaperTable {
                 row.paper.map(|objective| format!("{objective:.2}")).unwrap_or_default(),
                 row.paper_gap.map(number::gap).unwrap_or_default(),
                 row.model.clone(),
-                format!("{:.4} ± {:.4}", row.objective, row.two_standard_errors),
+                match row.two_standard_errors {
+                    Some(error) => format!("{:.4} ± {error:.4}", row.objective),
+                    None => format!("{:.4}", row.objective),
+                },
                 number::seconds(row.seconds),
             ]);
         }

@@ -229,8 +229,8 @@ fn node_ids(ids: &[String]) -> Vec<NodeId<'_>> {
 #[derive(Debug, Serialize)]
 pub(crate) struct EvalResult<'a> {
     mean_cost: f64,
-    /// Standard error of the mean.
-    std_error: f64,
+    /// Standard error of the mean, of several instances.
+    std_error: Option<f64>,
     instances: usize,
     /// Wall time of decoding and local search, without loading.
     seconds: f64,

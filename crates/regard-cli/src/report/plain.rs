@@ -176,8 +176,8 @@ pub(crate) fn evaluation(
     info: &ModelInfo,
 ) -> String {
     let mut table = Table::new(&[Align::Left, Align::Left]);
-    let error = 2.0 * found.std_error;
-    table.row(["mean cost".to_owned(), format!("{:.5} ± {error:.5} (2 standard errors)", found.mean_cost)]);
+    let error = found.std_error.map(|error| format!(" ± {:.5} (2 standard errors)", 2.0 * error));
+    table.row(["mean cost".to_owned(), format!("{:.5}{}", found.mean_cost, error.unwrap_or_default())]);
     if let Some(network) = found.mean_cost_network {
         let gain = stats::gap(found.mean_cost, network).map(number::change).unwrap_or_default();
         table.row(["network".to_owned(), format!("{network:.5} before local search ({gain})")]);

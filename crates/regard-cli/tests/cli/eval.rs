@@ -22,6 +22,14 @@ fn a_paper_set_gives_mean_error_and_speed() {
 }
 
 #[test]
+fn one_instance_has_no_standard_error() {
+    let folder = folder();
+    let eval = ["eval", "--model", "model", "--paper-set", "tsp20", "--limit", "1"];
+    assert!(!regard(folder.path(), &eval).done().out.contains('±'));
+    assert!(regard(folder.path(), &[&eval[..], &["--json"]].concat()).done().json()["std_error"].is_null());
+}
+
+#[test]
 fn products_in_bfloat16_change_little() {
     let folder = folder_with("in.tsp", PENTAGON);
     let doctor = regard(folder.path(), &["doctor", "--json"]).json();

@@ -77,9 +77,8 @@ impl EvaluateOptions {
 pub struct Evaluation {
     /// Mean cost of the tours.
     pub mean_cost: f64,
-    /// Standard error of the mean: sample standard deviation over the root of the count. 0 for one
-    /// instance.
-    pub std_error: f64,
+    /// Standard error of the mean: sample standard deviation over the root of the count. One instance has none.
+    pub std_error: Option<f64>,
     /// Number of instances.
     pub instances: usize,
     /// Mean gap as a fraction: against the reference, or the mean over the instances against their

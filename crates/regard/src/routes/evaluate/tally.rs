@@ -65,7 +65,7 @@ impl Tally {
         };
         Evaluation {
             mean_cost,
-            std_error: stats::standard_error(&self.costs),
+            std_error: (self.costs.len() > 1).then(|| stats::standard_error(&self.costs)),
             instances: self.costs.len(),
             gap,
             mean_cost_network: options.improve.then(|| stats::mean(&self.network)),
@@ -98,8 +98,17 @@ mod tests {
         assert_eq!(result.costs, [2.0, 4.0]);
         assert_eq!(result.solutions, [vec![0], vec![1, 0]]);
         assert_eq!(result.log_likelihoods, [-0.5, -1.0]);
-        assert_eq!((result.mean_cost, result.std_error), (3.0, 1.0));
+        assert_eq!((result.mean_cost, result.std_error), (3.0, Some(1.0)));
         assert_eq!((result.gap, result.mean_cost_network), (Some(0.5), Some(4.0)));
+    }
+
+    #[test]
+    fn one_instance_has_no_standard_error() {
+        let options = EvaluateOptions::default();
+        let mut tally = Tally::new(&options, 1).unwrap();
+        tally.add(0, Outcome { network: 5.0, finished: 4.0, solution: vec![0], log_likelihood: -1.0 });
+        let result = tally.finish(&options, None);
+        assert_eq!((result.mean_cost, result.std_error), (4.0, None));
     }
 
     #[test]
