@@ -81,7 +81,9 @@ fn instances(job: &BenchLibJob, printer: &Printer) -> anyhow::Result<Vec<(PathBu
     }
     if instances.is_empty() {
         let what = format!("{}: no instance files found", job.folder.display());
-        return Err(Failure::new(what).hint("instance files end in .tsp, .vrp, .oplib or .csv").into());
+        return Err(Failure::new(what)
+            .hint("instance files end in .tsp, .atsp, .vrp, .oplib, .txt (Solomon's format) or .csv")
+            .into());
     }
     Ok(instances)
 }

@@ -326,6 +326,10 @@ pub fn parse(bytes: &[u8], path: &Path) -> Result<InstanceSet> {
         if npz::looks_like(bytes) {
             return InstanceSet::of_arrays(&npz::arrays(bytes)?);
         }
+        if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("npz")) {
+            let reason = "is not an archive of numpy arrays (.npz, a zip file): damaged, or of another kind";
+            return Err(Fault::whole(reason).hint("`numpy.savez` writes such a file"));
+        }
         InstanceSet::claimed(pickled::parse(bytes)?)
     };
     read().map_err(|fault: Fault| fault.in_file(path))
