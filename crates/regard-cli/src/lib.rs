@@ -19,7 +19,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::FromArgMatches;
 use regard::routing::Instance;
 
 use crate::args::Cli;
@@ -34,7 +34,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 /// As [`run`], and gives the exit code as a number.
 pub fn status(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    let cli = Cli::parse_from(arguments);
+    let cli = Cli::from_arg_matches(&args::command().get_matches_from(arguments));
+    let cli = cli.unwrap_or_else(|error| error.format(&mut args::command()).exit());
     #[cfg(feature = "serve")]
     let done = commands::run(cli, serve::run);
     #[cfg(not(feature = "serve"))]

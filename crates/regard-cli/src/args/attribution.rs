@@ -13,10 +13,10 @@ pub(crate) struct AttributionArgs {
     #[arg(long, value_name = "METHOD")]
     pub(crate) attribution: Option<AttributionMethod>,
     /// Sampled permutations of --attribution shapley [default: 32]
-    #[arg(long, value_name = "N", requires = "attribution")]
+    #[arg(long, value_name = "N", value_parser = super::integer, requires = "attribution")]
     samples: Option<usize>,
     /// Steps along the path of --attribution integrated-gradients [default: 16]
-    #[arg(long, value_name = "N", requires = "attribution")]
+    #[arg(long, value_name = "N", value_parser = super::integer, requires = "attribution")]
     steps: Option<usize>,
     /// Seed of permutations and random orders.
     #[arg(skip)]

@@ -111,7 +111,7 @@ pub(crate) struct BenchPaperArgs {
     pub(crate) limit: Option<usize>,
     /// Number of nodes of the test sets: 20, 50 or 100 [default: the size the model was trained on,
     /// else all three]
-    #[arg(long, value_name = "N", value_delimiter = ',')]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = super::integer)]
     pub(crate) sizes: Vec<usize>,
     /// Skip the rows with sampling
     #[arg(long)]

@@ -86,6 +86,7 @@ impl GenerateArgs {
     pub(crate) fn check(self, seed: u64) -> anyhow::Result<GenerateJob> {
         self.refuse_without_effect()?;
         let by_name = format_of(&self.out);
+        self.refuse_unknown_ending(by_name.is_some())?;
         let instances = match (&self.paper_set, self.instances) {
             (None, instances) => Some(instances.unwrap_or(1)),
             (Some(_), limit) => limit,
@@ -141,6 +142,20 @@ impl GenerateArgs {
 }
 
 impl GenerateArgs {
+    /// Refuses a name whose ending is none of a file of instances, unless it is that of a folder.
+    fn refuse_unknown_ending(&self, is_known: bool) -> anyhow::Result<()> {
+        let is_folder = self.out.is_dir() || self.out.to_string_lossy().ends_with(std::path::is_separator);
+        if is_known || is_folder || self.out.extension().is_none() {
+            return Ok(());
+        }
+        let endings: Vec<String> =
+            formats::endings().into_iter().chain(formats::sets::ENDINGS).map(|ending| format!(".{ending}")).collect();
+        let out = self.out.display();
+        Err(Failure::new(format!("--out {out}: expected a name that ends in {}", endings.join(", ")))
+            .hint(format!("for a folder of this name write `--out {out}/`"))
+            .into())
+    }
+
     /// Refuses options that the instances do not depend on.
     fn refuse_without_effect(&self) -> anyhow::Result<()> {
         let (points, prizes) = (self.distribution.is_some(), self.prizes.is_some());
@@ -165,7 +180,7 @@ impl GenerateArgs {
 
 /// The format of a file of this name.
 fn format_of(path: &Path) -> Option<String> {
-    let extension = path.extension()?.to_str()?;
+    let extension = path.extension()?.to_str()?.to_lowercase();
     let mut all = formats::endings().into_iter().chain(formats::sets::ENDINGS);
     all.find(|ending| *ending == extension).map(str::to_owned)
 }
@@ -229,7 +244,7 @@ pub(crate) struct ShowArgs {
     #[command(flatten)]
     pub(crate) graphs: GraphArgs,
     /// Graphs: the number of them that are printed node by node [default: 2]
-    #[arg(long, value_name = "N", help_heading = "Graphs")]
+    #[arg(long, value_name = "N", value_parser = super::integer, help_heading = "Graphs")]
     pub(crate) first: Option<usize>,
 }
 

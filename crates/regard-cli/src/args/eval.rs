@@ -52,7 +52,7 @@ pub(crate) struct EvalArgs {
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
     /// Number of folds of the cross-validation [default: the split of the data, else 10]
-    #[arg(long, value_name = "K", value_parser = super::count::<10_000>)]
+    #[arg(long, value_name = "K", value_parser = super::folds)]
     folds: Option<usize>,
     /// Folder with predefined folds: train_idx-1.txt, test_idx-1.txt and so on; sets, graphs or
     /// series are numbered from 0
@@ -100,7 +100,7 @@ pub(crate) struct EvalArgs {
     #[arg(long)]
     improve: bool,
     /// Routes: reference mean cost for the gap [default: the best-known costs of the files, if all have one]
-    #[arg(long, value_name = "VALUE", value_parser = super::amount, allow_negative_numbers = true)]
+    #[arg(long, value_name = "VALUE", value_parser = super::amount)]
     reference: Option<f64>,
     /// Routes: write the solution of each instance as JSON lines: its number, cost and nodes by index
     #[arg(long, value_name = "FILE.jsonl", value_parser = super::jsonl_file, conflicts_with = "experiment")]

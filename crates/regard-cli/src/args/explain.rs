@@ -47,10 +47,10 @@ pub(crate) struct ExplainFileArgs {
     #[arg(long, value_name = "ID")]
     pub(crate) example: Option<String>,
     /// Routes: this decoding step alone
-    #[arg(long, value_name = "N", conflicts_with = "layer")]
+    #[arg(long, value_name = "N", value_parser = super::integer, conflicts_with = "layer")]
     pub(crate) step: Option<usize>,
     /// This layer of the encoder alone
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = super::integer)]
     pub(crate) layer: Option<usize>,
     #[command(flatten)]
     pub(crate) view: ViewArgs,
@@ -68,7 +68,7 @@ pub(crate) struct ExplainFileArgs {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ViewArgs {
     /// This head alone, where a step has heads
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = super::integer)]
     pub(crate) head: Option<usize>,
     /// The step of this name alone, or else those whose names contain it
     #[arg(long, value_name = "TEXT")]
@@ -80,7 +80,7 @@ pub(crate) struct ViewArgs {
     #[arg(long)]
     pub(crate) parameters: bool,
     /// Write a page with all of it, to look at in a browser without a network
-    #[arg(long, value_name = "FILE.html")]
+    #[arg(long, value_name = "FILE.html", value_parser = super::html_file)]
     pub(crate) html: Option<PathBuf>,
     /// Draw the shown step as a heat map, or the shown weights on the input: FILE.svg or FILE.png
     #[arg(long, value_name = "FILE")]

@@ -41,7 +41,7 @@ pub(crate) use train::{SettingsArgs, TrainArgs, TrainJob};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use regard::nn::precision::Precision;
 
 use crate::failure::Failure;
@@ -65,6 +65,27 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
+/// The program's arguments. Every option takes a number that begins with a minus sign, so that its own parser refuses
+/// it, and options of times take all that begins with one.
+pub(crate) fn command() -> clap::Command {
+    with_minus_signs(Cli::command())
+}
+
+fn with_minus_signs(command: clap::Command) -> clap::Command {
+    let command = command.mut_args(|arg| {
+        if arg.is_positional() || !arg.get_action().takes_values() {
+            return arg;
+        }
+        // `-1s` and `-5,80` are no numbers.
+        let is_word = |name: &clap::builder::Str| ["TIME", "PERCENT"].contains(&name.as_str());
+        match arg.get_value_names().is_some_and(|names| names.iter().any(is_word)) {
+            true => arg.allow_hyphen_values(true),
+            false => arg.allow_negative_numbers(true),
+        }
+    });
+    command.mut_subcommands(with_minus_signs)
+}
+
 /// Options of every command.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Global options")]
@@ -73,7 +94,7 @@ pub(crate) struct GlobalArgs {
     #[arg(long, global = true, default_value = "auto", value_name = "DEVICE")]
     pub(crate) device: String,
     /// Seed of all random numbers [default: 1234, or that of the experiment]
-    #[arg(long, global = true, value_name = "N")]
+    #[arg(long, global = true, value_name = "N", value_parser = seed)]
     pub(crate) seed: Option<u64>,
     /// Number of threads [default: one per core]
     #[arg(long, global = true, value_name = "N", value_parser = threads)]
@@ -229,6 +250,25 @@ pub(crate) struct ModelShowArgs {
     pub(crate) model: Option<PathBuf>,
 }
 
+/// Reads an integer that is at least 0.
+fn integer(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| "expected an integer of at least 0".to_owned())
+}
+
+/// Largest seed: settings are TOML, whose integers have 64 bits with a sign.
+const LARGEST_SEED: u64 = i64::MAX as u64;
+
+/// Reads a seed.
+fn seed(text: &str) -> Result<u64, String> {
+    let seed = text.parse().ok().filter(|&seed| seed <= LARGEST_SEED);
+    seed.ok_or_else(|| format!("expected an integer from 0 to {LARGEST_SEED}"))
+}
+
+/// Reads a level of intervals.
+fn percent(text: &str) -> Result<f64, String> {
+    text.trim().parse().map_err(|_| "expected percentages such as 80,95".to_owned())
+}
+
 /// Reads an integer that is at least 1.
 fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse::<usize>() {
@@ -261,6 +301,12 @@ fn csv_file(text: &str) -> Result<PathBuf, String> {
     file_named(text, "csv")
 }
 
+/// Reads the name of a file to be written that ends in `.html` or `.htm`.
+fn html_file(text: &str) -> Result<PathBuf, String> {
+    let other = |_| file_named(text, "htm");
+    file_named(text, "html").or_else(other).map_err(|_| "expected a name that ends in .html or .htm".to_owned())
+}
+
 /// Reads the name of a file to be written that ends in `.jsonl`.
 fn jsonl_file(text: &str) -> Result<PathBuf, String> {
     file_named(text, "jsonl")
@@ -274,12 +320,25 @@ fn file_named(text: &str, ending: &str) -> Result<PathBuf, String> {
     }
 }
 
+/// Reads the number of folds of a cross-validation.
+fn folds(text: &str) -> Result<usize, String> {
+    const MOST: usize = 10_000;
+    let folds = text.parse().ok().filter(|folds| (2..=MOST).contains(folds));
+    folds.ok_or_else(|| format!("expected an integer from 2 to {MOST}"))
+}
+
 /// Reads a finite number that is not negative.
 fn amount(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
         _ => Err("expected a number of at least 0".to_owned()),
     }
+}
+
+/// Reads a finite number above 0.
+fn positive(text: &str) -> Result<f64, String> {
+    let number = amount(text).ok().filter(|&number| number > 0.0);
+    number.ok_or_else(|| "expected a number above 0".to_owned())
 }
 
 /// Seconds of the longest time, 7 days.
@@ -310,7 +369,6 @@ fn duration(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_definition_is_sound() {
@@ -340,8 +398,13 @@ mod tests {
             assert_eq!(count::<7>(bad), Err("expected an integer from 1 to 7".to_owned()), "{bad}");
         }
         assert_eq!(amount("2.5"), Ok(2.5));
+        assert!(amount("0").is_ok() && positive("0").is_err() && positive("0.5").is_ok());
         for bad in ["-1", "nan", "inf", "x"] {
-            assert!(amount(bad).is_err(), "{bad}");
+            assert!(amount(bad).is_err() && positive(bad).is_err(), "{bad}");
         }
+        assert_eq!((integer("0"), seed("9223372036854775807")), (Ok(0), Ok(LARGEST_SEED)));
+        assert!(integer("-1").is_err() && seed("-1").is_err() && seed("9223372036854775808").is_err());
+        assert_eq!(percent("99.5"), Ok(99.5));
+        assert!(percent("foo").is_err() && percent("").is_err());
     }
 }

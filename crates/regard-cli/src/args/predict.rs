@@ -42,7 +42,7 @@ pub(crate) struct PredictArgs {
     #[arg(long, value_name = "PART")]
     pub(crate) only: Option<Only>,
     /// Levels of the prediction intervals of numbers in percent [default: 80,95]
-    #[arg(long, value_name = "PERCENT", value_delimiter = ',')]
+    #[arg(long, value_name = "PERCENT", value_delimiter = ',', value_parser = super::percent)]
     pub(crate) levels: Vec<f64>,
     /// Sets: column of set identifiers [default: as in training]
     #[arg(long, value_name = "COLUMN")]
@@ -83,7 +83,7 @@ pub(crate) struct PredictArgs {
     #[arg(long, value_name = "ID", requires = "plot")]
     pub(crate) example: Option<String>,
     /// Clusters: refine them with at most N steps of expectation maximisation (EM)
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = super::integer)]
     pub(crate) refine: usize,
     /// Clusters: scale the points of each set to the range that the model was trained on
     #[arg(long)]

@@ -47,7 +47,7 @@ pub(crate) struct SolveArgs {
     #[arg(long, value_name = "TIME", value_parser = super::duration, conflicts_with = "no_improve")]
     time: Option<Duration>,
     /// Best-known cost, to report the gap
-    #[arg(long, value_name = "VALUE", value_parser = super::amount, allow_negative_numbers = true)]
+    #[arg(long, value_name = "VALUE", value_parser = super::amount)]
     best: Option<f64>,
     /// Start the search from a solution (.tour, .sol, .csv or .json); the result is never worse
     #[arg(long, value_name = "FILE", conflicts_with = "no_improve")]

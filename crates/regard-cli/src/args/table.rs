@@ -34,10 +34,10 @@ pub(crate) struct TableArgs {
     #[arg(long)]
     skip_bad: bool,
     /// Capacity of a vehicle, for a table with demands
-    #[arg(long, value_name = "VALUE", value_parser = super::amount)]
+    #[arg(long, value_name = "VALUE", value_parser = super::positive)]
     capacity: Option<f64>,
     /// Maximum length of a route or tour, for a table with demands or prizes
-    #[arg(long, value_name = "VALUE", value_parser = super::amount)]
+    #[arg(long, value_name = "VALUE", value_parser = super::positive)]
     max_length: Option<f64>,
     /// Minimum total prize to collect, for a table with penalties
     #[arg(long, value_name = "VALUE", value_parser = super::amount)]

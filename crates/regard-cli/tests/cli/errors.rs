@@ -119,6 +119,8 @@ fn wrong_arguments() {
     fs::write(folder.path().join("b.tsp"), PENTAGON).unwrap();
     fs::write(folder.path().join("a.tour"), "").unwrap();
     fs::write(folder.path().join("part.json"), "{\"tour\": [1, 2]}").unwrap();
+    fs::write(folder.path().join("noise.npz"), "noise").unwrap();
+    fs::create_dir(folder.path().join("none")).unwrap();
     fs::write(folder.path().join("places.csv"), "id,x,y\n1,0,0\n2,0,1\n3,1,1\n4,1,0\n").unwrap();
     for (arguments, fragments) in [
         ("solve in.tsp --decode gready", &["--decode", "gready", "sample:K"][..]),
@@ -169,6 +171,21 @@ fn wrong_arguments() {
         ("data generate --n 6 --problem pdp --distribution hills --out x", &["CSV cannot hold", "no other file type"]),
         ("data generate --n 1000000 --instances 1000000 --out x", &["more than", "hint: "]),
         ("data generate --n 5 --instances 2 --out x.csv", &["x.csv", "folder"]),
+        ("data generate --n 5 --out x.cvs", &["--out x.cvs: expected a name that ends in .csv, ", "--out x.cvs/"]),
+        ("explain in.tsp --model model --html x.foo", &["--html", "a name that ends in .html or .htm"]),
+        ("solve in.tsp --time -1s", &["'-1s' for '--time <TIME>': expected a time"]),
+        ("solve in.tsp --capacity -1", &["'-1' for '--capacity <VALUE>': expected a number above 0"]),
+        ("solve in.tsp --max-length 0", &["'0' for '--max-length <VALUE>': expected a number above 0"]),
+        ("solve in.tsp --temperature -1", &["'-1' for '--temperature <T>': expected a number above 0"]),
+        ("solve in.tsp --seed -1", &["'-1' for '--seed <N>': expected an integer from 0 to 9223372036854775807"]),
+        ("train x.toml --seed 9223372036854775808", &["--seed <N>", "from 0 to 9223372036854775807"]),
+        ("explain in.tsp --step -1", &["'-1' for '--step <N>': expected an integer of at least 0"]),
+        ("forecast x.csv --horizon -1", &["'-1' for '--horizon <H>': expected an integer of at least 1"]),
+        ("forecast x.csv --season -7", &["'-7' for '--season <ROWS>': expected an integer of at least 0"]),
+        ("forecast x.csv --levels foo", &["'foo' for '--levels <PERCENT>': expected percentages such as 80,95"]),
+        ("eval sets/mil --folds 1", &["'1' for '--folds <K>': expected an integer from 2 to 10000"]),
+        ("eval --model model --data noise.npz", &["noise.npz: is not an archive of numpy arrays (.npz, a zip file)"]),
+        ("bench lib none", &[".txt (Solomon's format)"]),
         ("data check in.tsp --tour a.tour", &["a.tour"]),
         ("data check in.tsp b.tsp --solution a.tour", &["--solution", "several"]),
         ("explain attention --input none.json", &["none.json"]),

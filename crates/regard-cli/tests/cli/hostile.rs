@@ -167,7 +167,7 @@ fn sizes_are_checked_before_memory_is_taken() {
     for (flag, value) in [("--repeats", "18446744073709551615"), ("--repeats", "1000000000"), ("--folds", "1000000000")]
     {
         let eval = [&["eval", "sets/bags", flag, value][..], &SMALL].concat();
-        refused(&regard(folder.path(), &eval), &[flag, "expected an integer from 1 to"]);
+        refused(&regard(folder.path(), &eval), &[flag, "expected an integer from "]);
     }
     let windows = ["eval", "series/forecast", "--windows", "18446744073709551615"];
     refused(&regard(folder.path(), &windows), &["--windows", "expected an integer from 1 to"]);
