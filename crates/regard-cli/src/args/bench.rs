@@ -23,7 +23,7 @@ pub(crate) enum BenchCommand {
 /// Arguments of `regard bench lib`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Reads the .tsp, .vrp, .oplib, .csv and Solomon's .txt files of the folder and its subfolders.
+Reads the .tsp, .vrp, .oplib, .csv and Solomon's .txt files of the folder and its subfolders. \
 Instances without a best-known value are solved too, but do not count in the mean gap.
 
 Examples:
@@ -89,9 +89,9 @@ impl BenchLibArgs {
 /// Arguments of `regard bench paper`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-kool: evaluates the built-in models and every folder in --models on the test sets of their problem,
-with the size they were trained on unless --sizes is given. It uses greedy decoding and 1280
-samples, and for our models also every start node in 8 views. The other tables: trains every row in
+kool: evaluates the built-in models and every folder in --models on the test sets of their problem, \
+with the size they were trained on unless --sizes is given. It uses greedy decoding and 1280 \
+samples, and for our models also every start node in 8 views. The other tables: trains every row in \
 its own folder in --out, which takes hours, and resumes existing runs.
 
 Examples:

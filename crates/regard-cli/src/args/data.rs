@@ -227,7 +227,7 @@ pub(crate) struct VerifyArgs {
 /// Arguments of `regard data show`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A file of graphs is known by its name and content: a table with a column of SMILES, nodes.csv beside edges.csv, JSON
+A file of graphs is known by its name and content: a table with a column of SMILES, nodes.csv beside edges.csv, JSON \
 lines (.jsonl), a TU file or a folder of TU files. Any of the options for graphs has the file read as graphs.
 
 Examples:

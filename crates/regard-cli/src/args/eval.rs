@@ -19,15 +19,15 @@ use crate::shard::ShardArgs;
 #[command(
     group = ArgGroup::new("source"),
     after_help = "\
-Routes: --paper-set generates the test set of the paper (numpy's generator, seed 1234, 10,000
-instances in the unit square); instance files are scaled to the unit square, and costs are in the
-metric of the file; tables of places are read with the options of `regard solve`. --skip-bad also
-skips molecules that cannot be read. Sets, graphs, series: an EXPERIMENT is evaluated by
-cross-validation, forecasts by a back-test; a --model is evaluated on --data, or with --training-data
+Routes: --paper-set generates the test set of the paper (numpy's generator, seed 1234, 10,000 \
+instances in the unit square); instance files are scaled to the unit square, and costs are in the \
+metric of the file; tables of places are read with the options of `regard solve`. --skip-bad also \
+skips molecules that cannot be read. Sets, graphs, series: an EXPERIMENT is evaluated by \
+cross-validation, forecasts by a back-test; a --model is evaluated on --data, or with --training-data \
 on the data that its experiment held out.
 
-Metrics: a plain name, such as mae or accuracy, is computed over all rows. A name that ends in
-_paper is computed as in the paper's code: as a mean of batch means, and for forecasts without the
+Metrics: a plain name, such as mae or accuracy, is computed over all rows. A name that ends in \
+_paper is computed as in the paper's code: as a mean of batch means, and for forecasts without the \
 last incomplete batch.
 
 Examples:
@@ -40,7 +40,7 @@ Examples:
   regard eval sets/mil --set data.path=musk1.csv --folds 10 --repeats 5
   regard eval graphs/molecules --set data.path=esol.csv --set data.target=solubility --folds 5
   regard eval graphs/tu --set data.path=MUTAG.txt --folds-from MUTAG_10fold
-  regard eval graphs/molecules --set data.path=esol.csv --set data.target=solubility --scaffold-folds --folds 5
+  regard eval graphs/molecules --set data.path=d.csv --set data.target=y --scaffold-folds --folds 5
   regard eval series/forecast --set data.path=sales.csv --set task.horizon=14 --windows 8
   regard eval series/classify --set data.path=heartbeats.csv --set data.label=kind --folds 5"
 )]

@@ -11,21 +11,21 @@ use crate::failure::Failure;
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "\
-Without an option the steps are listed; with --step, --layer or --filter their numbers are printed too.
---json prints all of them: a list of steps, each with its name, formula, source, axes with the names of their indices,
+Without an option the steps are listed; with --step, --layer or --filter their numbers are printed too. \
+--json prints all of them: a list of steps, each with its name, formula, source, axes with the names of their indices, \
 shape, values (null is minus infinity) and the steps it is computed from. Steps, layers and heads count from 0.
 
 Examples:
-  regard explain examples/capitals.csv                  each decision of the policy, and what another had cost
-  regard explain examples/capitals.csv --step 3         every number of one decoding step
+  regard explain examples/capitals.csv             each decision, and what another would have cost
+  regard explain examples/capitals.csv --step 3    every number of one decoding step
   regard explain examples/capitals.csv --filter encoder.0.attention --head 2
   regard explain molecules.csv --model runs/solubility --example 4 --layer 0
   regard explain customers.csv --model runs/customers --filter pooling.attention
   regard explain sales.csv --model runs/sales --json > trace.json
-  regard explain examples/capitals.csv --html tour.html look at all of it in a browser
+  regard explain examples/capitals.csv --html tour.html     look at all of it in a browser
   regard explain examples/capitals.csv --filter decode.3.probability --plot step.svg
-  regard explain attention                              one attention layer, worked by hand
-  regard explain learning routes/tsp20-kool             one training step of a policy")]
+  regard explain attention                         one attention layer, worked by hand
+  regard explain learning routes/tsp20-kool        one training step of a policy")]
 pub(crate) struct ExplainArgs {
     #[command(subcommand)]
     pub(crate) command: Option<ExplainCommand>,
@@ -100,19 +100,24 @@ pub(crate) enum ExplainCommand {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The input is a JSON object; x, or query and key, must be there:
-  x               tokens, one row of numbers for each: [[1, 0, 1, 0], [0, 1, 0, 1]]; a list of such for a batch
-  query, key      instead of x: what attends, and what is attended to; value is the key if it is not given
+  x               tokens, one row of numbers for each: [[1, 0, 1, 0], [0, 1, 0, 1]]; a list of
+                  such for a batch
+  query, key      instead of x: what attends, and what is attended to; value is the key if it is not
+                  given
   heads           number of heads [default: 1]
-  query_weights   [inputs, heads x width of a key] [default: identity]; also key_weights, value_weights
-                  [inputs, heads x width of a value] and output_weights
+  query_weights   [inputs, heads x width of a key] [default: identity]; also key_weights,
+                  value_weights [inputs, heads x width of a value] and output_weights
   query_bias      one number for each output [default: none]; also key_bias, value_bias, output_bias
-  mask            \"none\", \"causal\" (a token attends to itself and to earlier tokens), or for each query
-                  a row of 1 (may attend) and 0: [[1, 0], [1, 1]]
-  lengths         instead of mask: the number of keys of each input of the batch, the others are padding
+  mask            \"none\", \"causal\" (a token attends to itself and to earlier tokens), or for each
+                  query a row of 1 (may attend) and 0: [[1, 0], [1, 1]]
+  lengths         instead of mask: the number of keys of each input of the batch, the others are
+                  padding
   score_bias      added to the scaled scores, queries x keys, or such for each head
   scale           factor of the dot products [default: 1 / sqrt(width of a key in a head)]
-  tau, delta      de-stationary attention: scores become (q k tau + delta) scale; one number, and one for each key
-  tokens          names of the tokens: [\"first\", \"second\"]; with query and key: query_tokens, key_tokens")]
+  tau, delta      de-stationary attention: scores become (q k tau + delta) scale; one number, and
+                  one for each key
+  tokens          names of the tokens: [\"first\", \"second\"]; with query and key: query_tokens,
+                  key_tokens")]
 pub(crate) struct AttentionArgs {
     /// Input as JSON [default: the two-token example worked by hand]
     #[arg(long, value_name = "FILE.json")]

@@ -18,10 +18,10 @@ use crate::shard::ShardArgs;
 /// Arguments of `regard forecast`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without --model, simple forecasters (naive, theta, exponential smoothing, decomposition, regression on
-lags) and a small network are fitted to the file itself and weighted by a rolling-origin back-test.
-The last rows are held out to measure the blend. With --model, the network of the model is blended with
-the same forecasters. The forecast goes to standard output as CSV in the units of the file; --json adds
+Without --model, simple forecasters (naive, theta, exponential smoothing, decomposition, regression on \
+lags) and a small network are fitted to the file itself and weighted by a rolling-origin back-test. \
+The last rows are held out to measure the blend. With --model, the network of the model is blended with \
+the same forecasters. The forecast goes to standard output as CSV in the units of the file; --json adds \
 the evaluation.
 
 Examples:

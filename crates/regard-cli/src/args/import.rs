@@ -21,12 +21,12 @@ pub(crate) struct CheckpointArgs {
 /// Arguments of `regard model import set-transformer`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Reads the weights that run.py and main_pointcloud.py of juho-lee/set_transformer save. The file does not tell the number
+Reads the weights that run.py and main_pointcloud.py of juho-lee/set_transformer save. The file does not tell the number \
 of heads and the task; what is assumed is printed, and --set changes it.
 
 Examples:
   regard model import set-transformer results/set_transformer/trial/model.tar --out models/clusters
-  regard model import set-transformer weights.pt --out models/mine --set heads=8 --set task=regression")]
+  regard model import set-transformer weights.pt --out mine --set heads=8 --set task=regression")]
 pub(crate) struct SetTransformerArgs {
     #[command(flatten)]
     pub(crate) checkpoint: CheckpointArgs,
@@ -35,13 +35,13 @@ pub(crate) struct SetTransformerArgs {
 /// Arguments of `regard model import graph-transformer`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Reads epoch_N.pkl of graphdeeplearning/graphtransformer: the network for molecules and the one for nodes. The file does
-not tell the number of heads, the read-out, the residual sums and the names of types; what is assumed is printed, and
+Reads epoch_N.pkl of graphdeeplearning/graphtransformer: the network for molecules and the one for nodes. The file does \
+not tell the number of heads, the read-out, the residual sums and the names of types; what is assumed is printed, and \
 --set changes it.
 
 Examples:
   regard model import graph-transformer checkpoints/RUN_0/epoch_300.pkl --out models/zinc
-  regard model import graph-transformer epoch_300.pkl --out models/zinc --set heads=4 --set readout=sum")]
+  regard model import graph-transformer epoch_300.pkl --out zinc --set heads=4 --set readout=sum")]
 pub(crate) struct GraphTransformerArgs {
     #[command(flatten)]
     pub(crate) checkpoint: CheckpointArgs,
@@ -50,8 +50,8 @@ pub(crate) struct GraphTransformerArgs {
 /// Arguments of `regard model import patchtst`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Reads checkpoint.pth of PatchTST_supervised of yuqinie98/PatchTST. The file tells nothing of the series: their names,
-their time step, and the mean and deviation by which they were scaled come from the table of the training. It does not
+Reads checkpoint.pth of PatchTST_supervised of yuqinie98/PatchTST. The file tells nothing of the series: their names, \
+their time step, and the mean and deviation by which they were scaled come from the table of the training. It does not \
 tell the stride and the padding either; what is assumed is printed, and --set changes it.
 
 Examples:

@@ -7,8 +7,8 @@ use super::ViewArgs;
 /// Arguments of `regard explain learning`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-For an experiment the network has its first weights; for the folder of a run, the weights, the optimiser and the
-baseline of its last checkpoint. Nothing is written. The t-test compares the policy after the step with the one of the
+For an experiment the network has its first weights; for the folder of a run, the weights, the optimiser and the \
+baseline of its last checkpoint. Nothing is written. The t-test compares the policy after the step with the one of the \
 rollout baseline on `train.baseline_instances` instances.
 
 Examples:

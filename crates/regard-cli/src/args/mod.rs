@@ -191,12 +191,12 @@ pub(crate) fn example(wanted: Option<&str>, ids: &[String], file: &Path, what: &
 /// Arguments of `regard merge`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Takes the outputs of one command that ran once for each part, in any order. Every part must be there
-and whole; the merged output is that of the command without --shard: a table, a list, lines of JSON,
+Takes the outputs of one command that ran once for each part, in any order. Every part must be there \
+and whole; the merged output is that of the command without --shard: a table, a list, lines of JSON, \
 or means over all instances.
 
 Examples:
-  for i in 1 2 3 4; do regard predict --model regard-solubility molecules.csv --shard $i/4 > part$i.csv; done
+  for i in 1 2 3 4; do regard predict --model regard-zinc zinc.csv --shard $i/4 > part$i.csv; done
   regard merge part*.csv > predictions.csv")]
 pub(crate) struct MergeArgs {
     /// Files with the outputs of all parts
@@ -372,7 +372,35 @@ mod tests {
 
     #[test]
     fn the_definition_is_sound() {
-        Cli::command().debug_assert();
+        command().debug_assert();
+    }
+
+    /// Texts below the options that the terminal would break a second time, or that break a sentence themselves.
+    fn broken_texts(command: &clap::Command, found: &mut Vec<String>) {
+        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let lines: Vec<&str> = help.lines().collect();
+        let is_prose = |line: &str| !line.is_empty() && !line.starts_with(' ');
+        let long = lines.iter().filter(|line| line.starts_with(' ') && line.chars().count() > 100);
+        let broken = lines.windows(2).filter(|two| is_prose(two[0]) && is_prose(two[1])).map(|two| &two[1]);
+        found.extend(long.chain(broken).map(|line| format!("{}: {line}", command.get_name())));
+        command.get_subcommands().for_each(|one| broken_texts(one, found));
+    }
+
+    #[test]
+    fn the_terminal_breaks_sentences_of_help() {
+        let mut found = Vec::new();
+        broken_texts(&command(), &mut found);
+        assert!(found.is_empty(), "{found:#?}");
+    }
+
+    #[test]
+    fn the_roles_of_columns_are_those_of_all_problems() {
+        let solve = command().find_subcommand("solve").unwrap().clone();
+        let column = solve.get_arguments().find(|arg| arg.get_id() == "column").unwrap();
+        let help = column.get_help().unwrap().to_string();
+        for role in ["id", "lat", "depot", "demand", "ready", "due", "service", "pickup", "real_prize"] {
+            assert!(help.contains(role), "{role} is not in {help}");
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ const DEFAULT_NAME: &str = "curves.svg";
 /// Arguments of `regard plot`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Plots cost, gradient norm and learning rate against the number of training instances. The run may
+Plots cost, gradient norm and learning rate against the number of training instances. The run may \
 still be in progress.
 
 Examples:

@@ -13,13 +13,13 @@ use crate::shard::ShardArgs;
 /// Arguments of `regard predict`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The file needs the columns that the model was trained on, in any order, and for sets the column of
-set identifiers. Predictions go to standard output as CSV, a line for each set, graph or node; --json
-prints a list. A predicted number comes with its prediction intervals in the columns lo-80, hi-80 and
-so on: they are as wide as the errors on the validation examples of the training (split conformal
-prediction). A predicted class comes with the probability of every class. A clustering model
-predicts the mixture of every set, and with --rows the cluster of every row. A model on time series
-fills in missing values, scores anomalies or predicts the class of each series, depending on its
+The file needs the columns that the model was trained on, in any order, and for sets the column of \
+set identifiers. Predictions go to standard output as CSV, a line for each set, graph or node; --json \
+prints a list. A predicted number comes with its prediction intervals in the columns lo-80, hi-80 and \
+so on: they are as wide as the errors on the validation examples of the training (split conformal \
+prediction). A predicted class comes with the probability of every class. A clustering model \
+predicts the mixture of every set, and with --rows the cluster of every row. A model on time series \
+fills in missing values, scores anomalies or predicts the class of each series, depending on its \
 task; `regard forecast` predicts future values.
 
 Examples:

@@ -11,19 +11,19 @@ use crate::failure::Failure;
 /// Arguments of `regard serve`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The address to open in a browser goes to standard output, logs go to standard error: one line for each request, with
-nothing of what was sent. --json writes both as JSON. The built-in models are served, and those of --models; a request
-names a model by the name of its folder. SIGTERM and Ctrl-C refuse new requests, finish those that were accepted, and
+The address to open in a browser goes to standard output, logs go to standard error: one line for each request, with \
+nothing of what was sent. --json writes both as JSON. The built-in models are served, and those of --models; a request \
+names a model by the name of its folder. SIGTERM and Ctrl-C refuse new requests, finish those that were accepted, and \
 end the service.
 
-Without --listen the service is reached from this machine alone. An address that others reach needs --token-file:
+Without --listen the service is reached from this machine alone. An address that others reach needs --token-file: \
 requests then carry the header `Authorization: Bearer TOKEN`.
 
 Examples:
   regard serve
   regard serve --models runs/customers runs/prices --runs runs
   regard serve --listen 0.0.0.0:8080 --token-file token.txt --request-time 20s
-  curl --data-binary @deliveries.csv 'http://127.0.0.1:8080/v1/solve?name=deliveries.csv&capacity=300'")]
+  curl --data-binary @stops.csv 'http://127.0.0.1:8080/v1/solve?name=stops.csv&capacity=300'")]
 pub(crate) struct ServeArgs {
     /// Address and port to listen on; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080", value_parser = address)]

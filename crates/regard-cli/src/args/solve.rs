@@ -16,11 +16,11 @@ use crate::shard::{Places, ShardArgs};
 /// Arguments of `regard solve`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without --decode the network decodes greedily, then from 16 start nodes in 8 views each; large
-instances get fewer start nodes and views, to limit time and memory. For some problems a
+Without --decode the network decodes greedily, then from 16 start nodes in 8 views each; large \
+instances get fewer start nodes and views, to limit time and memory. For some problems a \
 construction heuristic adds a second solution. Local search improves the better one.
 
-Routes go to standard output, the stages of the search to standard error. On a terminal a long
+Routes go to standard output, the stages of the search to standard error. On a terminal a long \
 tour is shortened; --out and --json have all of it.
 
 Examples:

@@ -11,9 +11,8 @@ use regard::routing::formats::csv::{ColumnRole, Duplicates, Options, TableOption
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Tables of places (CSV)")]
 pub(crate) struct TableArgs {
-    /// Column of a role, for example demand=Weight; may be repeated, and an empty NAME leaves a role
-    /// without a column. Roles: id, name, x, y, lat, lon, depot, demand, prize, penalty, real_prize
-    #[arg(long, value_name = "ROLE=NAME", value_parser = ColumnRole::parse)]
+    // With the roles of all problems.
+    #[arg(long, value_name = "ROLE=NAME", value_parser = ColumnRole::parse, help = help_of_columns())]
     column: Vec<ColumnRole>,
     /// Decimal mark of the numbers: point or comma [default: what the numbers of a column show]
     #[arg(long, value_name = "MARK", value_parser = PossibleValuesParser::new(["point", "comma"]), hide_possible_values = true)]
@@ -42,6 +41,15 @@ pub(crate) struct TableArgs {
     /// Minimum total prize to collect, for a table with penalties
     #[arg(long, value_name = "VALUE", value_parser = super::amount)]
     required_prize: Option<f64>,
+}
+
+/// The help of `--column`, with the roles of all problems.
+fn help_of_columns() -> String {
+    format!(
+        "Column of a role, for example demand=Weight; may be repeated, and an empty NAME leaves a role without a column. \
+         Roles: {}",
+        ColumnRole::names().join(", ")
+    )
 }
 
 impl TableArgs {

@@ -10,8 +10,8 @@ use crate::failure::Failure;
 /// Arguments of `regard train`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-An experiment is a TOML file, or a built-in one (--list; `regard settings` prints its settings). The
-folder of the run holds the latest model, experiment.toml with every setting, metrics.jsonl, and a
+An experiment is a TOML file, or a built-in one (--list; `regard settings` prints its settings). The \
+folder of the run holds the latest model, experiment.toml with every setting, metrics.jsonl, and a \
 checkpoint to resume from. Ctrl-C stops cleanly after the current step.
 
 Examples:
@@ -54,7 +54,7 @@ pub(crate) struct TrainArgs {
 /// Arguments of `regard settings`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Prints every setting of the experiment: key, value, type and range, then its meaning and its allowed
+Prints every setting of the experiment: key, value, type and range, then its meaning and its allowed \
 values. Values marked with * are given by the experiment, the others are defaults.
 
 Examples:

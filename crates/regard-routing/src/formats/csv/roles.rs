@@ -205,6 +205,12 @@ pub struct ColumnRole {
 }
 
 impl ColumnRole {
+    /// The names of all roles: those of any table, then those of the problems.
+    #[must_use]
+    pub fn names() -> Vec<&'static str> {
+        role_names()
+    }
+
     /// Reads `role=name`; an empty name leaves the role without a column.
     ///
     /// # Errors
