@@ -14,7 +14,9 @@ import shutil
 import struct
 from pathlib import Path
 
-MODELS = Path(__file__).resolve().parent.parent / "models"
+ROOT = Path(__file__).resolve().parent.parent
+MODELS = ROOT / "models"
+BUILD = ROOT / "crates/regard-models/build.rs"
 KEPT = ("config.json", "model.safetensors", "metrics.jsonl")
 
 
@@ -69,12 +71,20 @@ def bare(text):
     return re.sub(r"(?<![\w./])/(?:[^\s\"'/]+/)+(?=[^\s\"'/])", "", text)
 
 
+def is_built_in(name):
+    """If true, the program has the model inside, as crates/regard-models/build.rs decides."""
+    others = re.search(r"const OTHERS.*?= \[(.*?)\];", BUILD.read_text(), re.DOTALL).group(1)
+    problem = json.loads((MODELS / name / "config.json").read_text()).get("problem")
+    return f'"{name}"' in others or name == f"regard-{problem}"
+
+
 def described(card, before, name, text):
     """The card under the model's name, with the description where `regard` writes it: before the settings."""
     title, _, rest = card.partition("\n")
     assert title == f"# {before}", f"the card is headed {title!r}"
     head, table, tail = rest.partition("\n| setting |")
-    tail = tail.replace(f"--model {before}", f"--model {name}").replace(f"model show {before}", f"model show {name}")
+    argument = name if is_built_in(name) else f"models/{name}"
+    tail = re.sub(rf"(--model|model show) (?:\S*/)?{re.escape(before)}(?!\S)", rf"\1 {argument}", tail)
     return f"# {name}\n{head}\n{text}\n{table}{tail}"
 
 

@@ -78,8 +78,13 @@ fn numbers(manifest: &Manifest) -> String {
     let of_parts = |name: &str| PARTS.iter().any(|part| name.starts_with(part));
     let rows = manifest.metrics.iter().filter(|(name, _)| !of_parts(name));
     let rows: String = rows.map(|(name, value)| format!("| {name} | {value} |\n")).collect();
-    format!("\n## Metrics\n\n| metric | value |\n|---|---|\n{rows}{}", blend(manifest))
+    let data = if manifest.metrics.contains_key("validation_cost") { OF_TRAINING } else { "" };
+    format!("\n## Metrics\n\n{data}| metric | value |\n|---|---|\n{rows}{}", blend(manifest))
 }
+
+/// The data of the metrics of a training.
+const OF_TRAINING: &str =
+    "`instances` and `steps` count the training; all other numbers are measured on the validation data.\n\n";
 
 /// Prefixes of the metrics of the parts of a blend.
 const PARTS: [&str; 3] = ["network_", "base_", "blend_"];
@@ -147,6 +152,15 @@ mod tests {
         ] {
             assert!(text.contains(part), "no `{part}` in\n{text}");
         }
+        assert!(!text.contains("validation data"), "{text}");
+    }
+
+    #[test]
+    fn metrics_of_a_training_name_their_data() {
+        let metrics = [("steps", 9.0), ("mae", 0.5), ("validation_cost", 0.25)];
+        let metrics = metrics.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        let text = numbers(&Manifest { metrics, ..Manifest::now("regard train graphs/zinc") });
+        assert!(text.contains("all other numbers are measured on the validation data.\n\n| metric |"), "{text}");
     }
 
     #[test]
