@@ -114,7 +114,8 @@ pub struct SetEval {
     /// Number of generated sets that the network is evaluated on.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub num_sets: usize,
-    /// Seed of the generated sets.
+    /// Seed of the generated sets that the network is evaluated on; validation sets have another, which follows from
+    /// it.
     pub seed: u64,
     /// Number of networks trained per fold of a cross-validation; their predictions are averaged.
     #[schemars(range(min = 1, max = 1000))]

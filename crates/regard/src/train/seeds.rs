@@ -17,6 +17,8 @@ pub(crate) enum Stream {
     Critic = 6,
     /// The solutions sampled for a shard of a step's batch.
     Shard = 7,
+    /// Generated validation sets.
+    Validation = 8,
 }
 
 /// Seed of part `stream` at `index` (a step, or an epoch), from the run's seed: SplitMix64 (Steele,
@@ -44,10 +46,17 @@ mod tests {
     fn seeds_differ_by_run_stream_and_index() {
         let mut seen = BTreeSet::new();
         for seed in 0..4 {
-            for stream in [Stream::Weights, Stream::Size, Stream::Instances, Stream::Sampling, Stream::Baseline] {
+            for stream in [
+                Stream::Weights,
+                Stream::Size,
+                Stream::Instances,
+                Stream::Sampling,
+                Stream::Baseline,
+                Stream::Validation,
+            ] {
                 seen.extend((0..100).map(|index| derived(seed, stream, index)));
             }
         }
-        assert_eq!(seen.len(), 4 * 5 * 100);
+        assert_eq!(seen.len(), 4 * 6 * 100);
     }
 }

@@ -169,7 +169,7 @@ impl SetModel {
             let reason = "is required: the experiment of the model has no held-out data";
             return Err(Error::config("--data", reason));
         }
-        self.measured(source.validation(&experiment))
+        self.measured(source.test(&experiment))
     }
 
     /// The model measured on sets drawn another way than those it was trained on, as many as its experiment
@@ -181,7 +181,7 @@ impl SetModel {
         let mut experiment = self.known_experiment()?.clone();
         experiment.data.source = source;
         let (source, _) = Source::of(&experiment)?;
-        self.measured(source.validation(&experiment))
+        self.measured(source.test(&experiment))
     }
 
     fn measured(&self, examples: Examples) -> Result<ModelMetrics> {

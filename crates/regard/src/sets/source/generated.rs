@@ -10,11 +10,12 @@ use crate::sets::examples::Examples;
 use crate::sets::experiment::{SetExperiment, SourceKind};
 use crate::sets::model::{Decoding, SetTransformerConfig};
 use crate::sets::task::{Targets, TaskKind};
+use crate::train::{Stream, derived};
 use crate::{Error, Result};
 
 /// Images of digits (UCI, through scikit-learn; `experiments/sets/digits.md`).
 static DIGITS: &[u8] = include_bytes!("../../../../../experiments/sets/digits.npz");
-/// Share of the images that networks are measured with and never see before.
+/// Share of the images that networks are tested with and never see before.
 const HELD_OUT_DIGITS: f64 = 0.2;
 /// Digits of a sum.
 const SUMMED: Sizes = Sizes::PerSet(2, 10);
@@ -29,7 +30,7 @@ const MEASURED_TOGETHER: usize = 10;
 #[derive(Debug)]
 pub(crate) struct Generator {
     kind: SourceKind,
-    /// Images to train with, and to measure with.
+    /// Images to train and validate with, and to test with.
     digits: Option<(Digits, Digits)>,
 }
 
@@ -86,11 +87,22 @@ impl Generator {
 
     /// The sets of the experiment's test.
     pub(super) fn test(&self, experiment: &SetExperiment) -> Examples {
-        let (seed, count) = (experiment.eval.seed, experiment.eval.num_sets);
+        self.measured(experiment.eval.seed, experiment.eval.num_sets, true)
+    }
+
+    /// Sets by which a network is chosen, as many as for the test and none of them: of a seed of their own, and of images
+    /// to train with.
+    pub(super) fn validation(&self, experiment: &SetExperiment) -> Examples {
+        let seed = derived(experiment.eval.seed, Stream::Validation, 0);
+        self.measured(seed, experiment.eval.num_sets, false)
+    }
+
+    /// `count` sets of the stream that `seed` names.
+    fn measured(&self, seed: u64, count: usize, test: bool) -> Examples {
         let batches = count.div_ceil(MEASURED_TOGETHER);
         let parts = (0..batches).map(|batch| {
             let sets = MEASURED_TOGETHER.min(count - batch * MEASURED_TOGETHER);
-            self.draw_of(seed, batch as u64, sets, true)
+            self.draw_of(seed, batch as u64, sets, test)
         });
         joined(parts.collect())
     }
@@ -167,4 +179,33 @@ fn joined(parts: Vec<Examples>) -> Examples {
         }
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn drawn(name: &str) -> [Examples; 2] {
+        let experiment = SetExperiment::load(name, &["eval.num_sets=12".to_owned()]).unwrap();
+        let generator = Generator::of(&experiment).unwrap();
+        [generator.validation(&experiment), generator.test(&experiment)]
+    }
+
+    #[test]
+    fn no_network_is_chosen_by_the_sets_of_its_test() {
+        for name in ["sets/max", "sets/clustering", "sets/variance", "sets/shapes"] {
+            let [validation, test] = drawn(name);
+            assert_eq!((validation.len(), test.len()), (12, 12), "{name}");
+            assert_ne!(validation.features, test.features, "{name}");
+        }
+        for name in ["sets/digit-sum", "sets/odd-digit"] {
+            let [validation, test] = drawn(name).map(|sets| {
+                let bits = |image: &[f32]| image.iter().map(|pixel| pixel.to_bits()).collect::<Vec<_>>();
+                sets.features.chunks(Digits::PIXELS).map(bits).collect::<BTreeSet<_>>()
+            });
+            assert!(validation.is_disjoint(&test), "{name}");
+        }
+    }
 }

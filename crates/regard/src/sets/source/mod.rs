@@ -162,9 +162,18 @@ impl Source {
     /// The sets on which a network is validated; the training sets in memory of a file that holds none out.
     pub fn validation(&self, experiment: &SetExperiment) -> Examples {
         match self {
-            Self::Generated(generator) => generator.test(experiment),
+            Self::Generated(generator) => generator.validation(experiment),
             Self::Kept { training, held_out, .. } if held_out.is_empty() => training.in_memory().clone(),
             Self::Kept { held_out, .. } => held_out.clone(),
+        }
+    }
+
+    /// The sets on which a trained network is evaluated: generated ones that no training sees, or those that are held out
+    /// of a file.
+    pub(crate) fn test(&self, experiment: &SetExperiment) -> Examples {
+        match self {
+            Self::Generated(generator) => generator.test(experiment),
+            Self::Kept { .. } => self.validation(experiment),
         }
     }
 }
