@@ -129,7 +129,9 @@ fn counts_nanoseconds(column: &BasicTypeInfo) -> bool {
 
 fn line(row: &Row, nanoseconds: &[bool]) -> String {
     let cells = row.get_column_iter().zip(nanoseconds);
-    cells.map(|((_, field), nanoseconds)| cell(field, *nanoseconds)).collect::<Vec<_>>().join(",")
+    let line = cells.map(|((_, field), nanoseconds)| cell(field, *nanoseconds)).collect::<Vec<_>>().join(",");
+    // An empty line would be no row.
+    if line.is_empty() { "\"\"".to_owned() } else { line }
 }
 
 fn cell(field: &Field, nanoseconds: bool) -> String {
@@ -382,5 +384,23 @@ mod tests {
         let path = folder.path().join("a.parquet");
         crate::table::write::write(&path, &Rows).unwrap();
         assert_eq!(as_csv(&path).unwrap(), "id,n,p,q,none\n\"a,b\",,0.1,0.1,\nc,3,,2,\n");
+    }
+
+    #[test]
+    fn a_missing_value_of_a_single_column_is_a_row() {
+        struct Molecules;
+        impl TableSource for Molecules {
+            fn columns(&self) -> Vec<String> {
+                vec!["smiles".into()]
+            }
+
+            fn each_row(&self, visit: &mut dyn FnMut(&[Cell<'_>]) -> io::Result<()>) -> io::Result<()> {
+                ["C", "", "CC"].iter().try_for_each(|smiles| visit(&[Cell::Text(smiles)]))
+            }
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.parquet");
+        crate::table::write::write(&path, &Molecules).unwrap();
+        assert_eq!(as_csv(&path).unwrap(), "smiles\nC\n\"\"\nCC\n");
     }
 }

@@ -95,6 +95,8 @@ pub(crate) struct Rows<'p> {
     begins: usize,
     fields: Vec<u8>,
     ends: Vec<usize>,
+    /// If true, the record begins with a quote.
+    quoted: bool,
     /// If true, the row that was read last is the next one.
     again: bool,
     /// Lines of rows that have separators and no value, the first of them, and how many there are.
@@ -196,6 +198,7 @@ impl<'p> Rows<'p> {
             begins: 0,
             fields: Vec::new(),
             ends: Vec::new(),
+            quoted: false,
             again: false,
             empty: EmptyRows::default(),
             given: None,
@@ -385,14 +388,16 @@ impl<'p> Rows<'p> {
         Ok(true)
     }
 
-    /// The next row that has any value, or `None` at the end.
+    /// The next row that has any value, or `None` at the end. Of a table with one column, `""` is a row with an empty
+    /// field, and an empty line is none.
     pub(crate) fn next(&mut self) -> Result<Option<Row<'_>>> {
         if !std::mem::take(&mut self.again) {
             loop {
                 if !self.record()? {
                     return Ok(None);
                 }
-                if self.row()?.fields().any(|field| !field.is_empty()) {
+                let is_empty_field = self.quoted && self.ends.len() == 1 && self.count > 0;
+                if is_empty_field || self.row()?.fields().any(|field| !field.is_empty()) {
                     break;
                 }
                 if self.ends.len() > 1 {
@@ -436,6 +441,7 @@ impl<'p> Rows<'p> {
             }
         }
         self.begins = self.line;
+        self.quoted = self.text[self.at] == b'"';
         let (mut written, mut ended) = (0, 0);
         loop {
             self.fields.resize(self.fields.len().max(written + self.text.len() - self.at + 16), 0);

@@ -92,6 +92,20 @@ fn wrong_rows_are_left_out_when_asked() {
 }
 
 #[test]
+fn an_empty_molecule_of_a_single_column_is_a_row() {
+    let alone = ReadOptions { targets: vec![], ..options() };
+    let text = "smiles\nCCO\n\"\"\n\nCC\n";
+    assert_eq!(
+        said(text, &alone),
+        "m.csv:3: field `smiles`: is empty, expected a molecule | `--skip-bad` (`data.skip_bad`) leaves out rows that \
+         are wrong"
+    );
+    let graphs = parse(text, Path::new("m.csv"), &ReadOptions { skip_bad: true, ..alone }).unwrap();
+    assert_eq!(graphs.ids(), ["1", "3"]);
+    assert_eq!((graphs.skipped().len(), graphs.skipped()[0].line), (1, 3));
+}
+
+#[test]
 fn malformed_tables_are_refused_with_place_and_expectation() {
     let no_column = ReadOptions { smiles: None, ..options() };
     let split = ReadOptions { split: Some("part".into()), ..options() };
