@@ -74,30 +74,48 @@ impl GraphFeatures {
     /// # Errors
     /// None for graphs like those the features were chosen for.
     pub fn views(&self, graphs: &Graphs) -> Result<Vec<View>> {
-        let mut summary = Rows::default();
-        for graph in 0..graphs.len() {
-            let mut row = self.counts(graphs, graph);
-            if self.molecules {
-                row.extend(descriptors(graphs, graph));
-            }
-            summary.push(row);
-        }
-        let colours = Colours::of(graphs, self.numbers);
-        let refined = histograms(graphs, &colours, RADIUS, self.buckets);
-        let name = if self.molecules { FINGERPRINT } else { WEISFEILER_LEHMAN };
-        let mut all = vec![&summary, &refined];
-        let fragments;
+        self.views_where(graphs, |_, _| true)
+    }
+
+    /// Those of the [views](Self::views) that are `wanted`, which is asked once for each, with its name and number of
+    /// columns. The others are not computed.
+    ///
+    /// # Errors
+    /// None for graphs like those the features were chosen for.
+    pub fn views_where(&self, graphs: &Graphs, mut wanted: impl FnMut(&str, usize) -> bool) -> Result<Vec<View>> {
+        let refined = if self.molecules { FINGERPRINT } else { WEISFEILER_LEHMAN };
+        let columns = if graphs.is_empty() { 0 } else { self.summary(graphs, 0).len() };
+        let mut parts = vec![(COUNTS, columns), (refined, self.buckets)];
         if self.numbers {
-            fragments = histograms(graphs, &Colours::of(graphs, false), RADIUS, FRAGMENT_BUCKETS);
-            all.push(&fragments);
+            parts.push((FRAGMENTS, FRAGMENT_BUCKETS));
         }
-        let together = Rows::side_by_side(&all);
-        let mut views = vec![summary.clone().view(COUNTS)?, refined.clone().view(name)?];
-        if let Some(fragments) = all.get(2) {
-            views.push((*fragments).clone().view(FRAGMENTS)?);
+        let own: Vec<bool> = parts.iter().map(|(name, columns)| wanted(name, *columns)).collect();
+        let all = wanted(ALL, parts.iter().map(|(_, columns)| columns).sum());
+        let mut found = Vec::new();
+        for ((name, columns), own) in parts.into_iter().zip(own).filter(|(_, own)| *own || all) {
+            let rows = match name {
+                COUNTS => {
+                    let mut rows = Rows { columns, values: vec![] };
+                    (0..graphs.len()).for_each(|graph| rows.push(self.summary(graphs, graph)));
+                    rows
+                }
+                FRAGMENTS => histograms(graphs, &Colours::of(graphs, false), RADIUS, columns),
+                _ => histograms(graphs, &Colours::of(graphs, self.numbers), RADIUS, columns),
+            };
+            found.push((name, own, rows));
         }
-        views.push(together.view(ALL)?);
-        Ok(views)
+        let together = all.then(|| Rows::side_by_side(&found.iter().map(|(.., rows)| rows).collect::<Vec<_>>()));
+        let own = found.into_iter().filter(|(_, own, _)| *own).map(|(name, _, rows)| rows.view(name));
+        own.chain(together.map(|rows| rows.view(ALL))).collect()
+    }
+
+    /// The row of [`COUNTS`] of one graph.
+    fn summary(&self, graphs: &Graphs, graph: usize) -> Vec<f32> {
+        let mut row = self.counts(graphs, graph);
+        if self.molecules {
+            row.extend(descriptors(graphs, graph));
+        }
+        row
     }
 
     /// Counts of one graph: nodes, edges, rings, types, degrees, and means, extremes, deviations of numbers.
@@ -172,7 +190,6 @@ pub fn node_view(graphs: &Graphs) -> Result<Option<View>> {
 }
 
 /// Rows of numbers.
-#[derive(Clone, Default)]
 struct Rows {
     columns: usize,
     /// `[rows, columns]`
@@ -629,6 +646,22 @@ mod tests {
         }
         // Every atom counts once in each of the rounds 0 to 3.
         assert_eq!(views[1].row(2).iter().sum::<f32>(), 12.0);
+    }
+
+    #[test]
+    fn views_that_are_not_wanted_are_not_computed() {
+        let graphs = molecules(&["CC(=O)O", "CCO", "c1ccccc1"]);
+        let features = GraphFeatures::of(&graphs);
+        let all = features.views(&graphs).unwrap();
+        let mut asked = vec![];
+        let few = features.views_where(&graphs, |name, columns| {
+            asked.push((name.to_owned(), columns));
+            name == COUNTS || name == FRAGMENTS
+        });
+        let sizes: Vec<(String, usize)> = all.iter().map(|view| (view.name().to_owned(), view.columns())).collect();
+        assert_eq!(asked, sizes);
+        assert_eq!(few.unwrap(), [all[0].clone(), all[2].clone()]);
+        assert_eq!(features.views_where(&graphs, |name, _| name == ALL).unwrap(), all[3..]);
     }
 
     #[test]

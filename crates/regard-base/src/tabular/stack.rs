@@ -297,6 +297,11 @@ impl Stack {
         self.members.iter().map(|member| (member.name.as_str(), member.weight))
     }
 
+    /// The names of the views that the members predict from.
+    pub fn views(&self) -> impl Iterator<Item = &str> {
+        self.members.iter().filter_map(|member| member.view.as_deref())
+    }
+
     /// Predicts examples `[examples, outputs]`; the views are found by their names.
     ///
     /// # Errors

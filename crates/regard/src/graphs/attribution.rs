@@ -5,7 +5,7 @@ use regard_data::graphs::{Graph, Graphs, Level};
 use regard_data::stats::largest;
 use regard_nn::with_input_gradient;
 
-use super::base::{by_task, views_of};
+use super::base::{all_predictions, by_task};
 use super::examples::Examples;
 use super::measure::in_target_units;
 use super::model::GraphTransformer;
@@ -200,10 +200,9 @@ impl GraphVariants<'_> {
     /// Predictions `[graphs, classes]`, or of the first task.
     fn predicted(&self, examples: &Examples, shares: Option<[Tensor<2>; 2]>) -> Result<Vec<f64>> {
         let (model, config) = (self.model, &self.model.config);
-        if let Some(base) = model.base.as_ref().filter(|_| model.network_has_no_weight())
-            && let Some(views) = views_of(&base.features, Level::Graph, &examples.graphs)?
-        {
-            return Ok(base.predict(&views)?.into_iter().next().unwrap_or_default());
+        if let Some(base) = model.base.as_ref().filter(|_| model.network_has_no_weight()) {
+            let found = all_predictions(base, Level::Graph, &examples.graphs)?;
+            return Ok(found.into_iter().next().unwrap_or_default());
         }
         let all: Vec<usize> = (0..examples.graphs.len()).collect();
         let input = examples.input(config, &all, None);

@@ -1,46 +1,97 @@
 //! Graphs and nodes as base learners see them.
 
-use regard_base::features::graphs::{GraphFeatures, node_view};
-use regard_base::tabular::{Target, View};
-use regard_data::graphs::{Graphs, Level};
+use regard_base::features::graphs::{COUNTS, GraphFeatures, node_view};
+use regard_base::tabular::Target;
+use regard_data::graphs::{Graphs, Level, Targets};
 
 use super::examples::DataSplit;
 use super::model::GraphTransformerConfig;
 use super::task::GraphTask;
-use crate::Result;
-use crate::supervised::base::{BaseProblem, BaseTask, TaskPredictions};
+use crate::supervised::base::{BaseModel, BaseProblem, BaseTask, TaskPredictions, is_small, too_large};
 use crate::train::probabilities;
+use crate::{Error, Result};
 
-/// The most nodes whose targets base learners are fitted to.
+/// The most nodes of a file that base learners are fitted to: more would take longer than the network. They predict any
+/// number.
 const MOST_NODES: usize = 100_000;
-
-/// The views of graphs, or of their nodes; `None` where there are too many nodes.
-pub(super) fn views_of(features: &GraphFeatures, level: Level, graphs: &Graphs) -> Result<Option<Vec<View>>> {
-    Ok(match level {
-        Level::Graph => Some(features.views(graphs)?),
-        Level::Node if graphs.nodes() > MOST_NODES => None,
-        Level::Node => node_view(graphs)?.map(|view| vec![view]),
-    })
-}
+/// Graphs whose features are in memory together in a prediction. Base learners predict rows in blocks, of which this is
+/// a multiple, so that answers are to the bit those of all graphs at once.
+const TOGETHER: usize = 4096;
 
 /// The graphs or nodes of a data set with their targets, and how their features were chosen; `None` where there are too
-/// many.
+/// many nodes. Views with too many values are left out.
 pub(super) fn problem(
     config: &GraphTransformerConfig,
     graphs: &Graphs,
 ) -> Result<Option<(GraphFeatures, BaseProblem)>> {
-    let features = GraphFeatures::of(graphs);
-    Ok(problem_of(config, graphs, &features)?.map(|problem| (features, problem)))
+    let (Some(level), Some(tasks)) = (graphs.targets().map(Targets::level), tasks_of(config, graphs)?) else {
+        return Ok(None);
+    };
+    let (features, mut left_out) = (GraphFeatures::of(graphs), vec![]);
+    let views = match level {
+        Level::Graph => features.views_where(graphs, |name, columns| {
+            // Counts are few, and base learners need one view at least.
+            let fits = name == COUNTS || is_small(graphs.len(), columns);
+            if !fits {
+                left_out.push(too_large(name, graphs.len(), columns));
+            }
+            fits
+        })?,
+        Level::Node if graphs.nodes() > MOST_NODES => return Ok(None),
+        Level::Node => match node_view(graphs)? {
+            Some(view) => vec![view],
+            None => return Ok(None),
+        },
+    };
+    Ok(Some((features, BaseProblem { views, left_out, tasks })))
 }
 
-/// As [`problem`], with features that were chosen before.
-pub(super) fn problem_of(
-    config: &GraphTransformerConfig,
+/// Predictions of base learners for some graphs, or for some nodes.
+///
+/// # Errors
+/// [`Error::Config`] for nodes with more values than a view takes; features that differ from those of training.
+pub(super) fn predictions(
+    base: &BaseModel<GraphFeatures>,
+    level: Level,
     graphs: &Graphs,
-    features: &GraphFeatures,
-) -> Result<Option<BaseProblem>> {
+    rows: &[usize],
+) -> Result<TaskPredictions> {
+    if level == Level::Node {
+        let Some(view) = node_view(graphs)? else {
+            let reason = format!(
+                "has to be `network` for {} nodes: base learners cannot hold as many numbers of neighbourhoods",
+                graphs.nodes()
+            );
+            return Err(Error::config("--only", reason));
+        };
+        return base.predict_rows(&[view], rows);
+    }
+    let mut all: TaskPredictions = vec![vec![]; base.stacks.len()];
+    for rows in rows.chunks(TOGETHER) {
+        regard_data::cancel::check();
+        let views = base.features.views_where(&graphs.select(rows), |name, _| base.uses(name))?;
+        let found = base.predict_rows(&views, &(0..rows.len()).collect::<Vec<_>>())?;
+        all.iter_mut().zip(found).for_each(|(all, found)| all.extend(found));
+    }
+    Ok(all)
+}
+
+/// Predictions of base learners for all graphs, or for all nodes.
+///
+/// # Errors
+/// As [`predictions`].
+pub(super) fn all_predictions(
+    base: &BaseModel<GraphFeatures>,
+    level: Level,
+    graphs: &Graphs,
+) -> Result<TaskPredictions> {
+    let rows = if level == Level::Graph { graphs.len() } else { graphs.nodes() };
+    predictions(base, level, graphs, &(0..rows).collect::<Vec<_>>())
+}
+
+/// The targets of graphs or nodes; `None` where there are none.
+pub(super) fn tasks_of(config: &GraphTransformerConfig, graphs: &Graphs) -> Result<Option<Vec<BaseTask>>> {
     let Some(targets) = graphs.targets() else { return Ok(None) };
-    let Some(views) = views_of(features, targets.level(), graphs)? else { return Ok(None) };
     let mut tasks = Vec::new();
     match config.task {
         GraphTask::Classification => {
@@ -73,7 +124,7 @@ pub(super) fn problem_of(
             }
         }
     }
-    Ok(Some(BaseProblem { views, tasks }))
+    Ok(Some(tasks))
 }
 
 /// Rows of a split: its graphs, or their nodes that count.
@@ -118,4 +169,93 @@ pub(super) fn of_rows(
     let nodes = split.graphs.iter().flat_map(|&graph| graphs.nodes_of(graph));
     let rows = numbers.chunks(config.outputs.max(1)).zip(nodes).filter(|(_, node)| counts[*node]);
     by_task(config, &rows.flat_map(|(row, _)| row.to_vec()).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+    use std::path::Path;
+    use std::time::Duration;
+
+    use regard_base::tabular::View;
+    use regard_data::graphs::formats::{self, ReadOptions};
+
+    use super::*;
+    use crate::graphs::model::PRESETS;
+    use crate::supervised::base::BlendOptions;
+
+    const OPTIONS: BlendOptions =
+        BlendOptions { only_base: true, members: 1, seed: 0, base_time: Duration::from_secs(60) };
+
+    fn config() -> GraphTransformerConfig {
+        GraphTransformerConfig { task: GraphTask::Regression, ..GraphTransformerConfig::preset(PRESETS[0]).unwrap() }
+    }
+
+    /// Base learners of some graphs, fitted to the first 40 rows.
+    fn fitted(graphs: &Graphs) -> BaseModel<GraphFeatures> {
+        let (features, problem) = problem(&config(), graphs).unwrap().unwrap();
+        let fits = problem.fit(&(0..40).collect::<Vec<_>>(), &OPTIONS).unwrap();
+        let reports = fits.iter().map(|fit| fit.report([0.0, 1.0])).collect();
+        BaseModel::new(features, fits.into_iter().map(|fit| fit.stack).collect(), reports, vec![vec![]])
+    }
+
+    fn read(path: &Path, options: ReadOptions) -> Graphs {
+        formats::read(path, &ReadOptions { targets: vec!["y".into()], ..options }).unwrap()
+    }
+
+    /// A graph of so many nodes in a ring.
+    fn ring(folder: &Path, nodes: usize) -> Graphs {
+        let (mut table, mut edges) = ("id,x,y\n".to_owned(), "source,target\n".to_owned());
+        for node in 0..nodes {
+            writeln!(table, "{node},{},{}", node % 7, node % 7 * 2).unwrap();
+            writeln!(edges, "{node},{}", (node + 1) % nodes).unwrap();
+        }
+        std::fs::write(folder.join("nodes.csv"), table).unwrap();
+        std::fs::write(folder.join("edges.csv"), edges).unwrap();
+        read(&folder.join("nodes.csv"), ReadOptions::default())
+    }
+
+    /// So many molecules of few kinds.
+    fn molecules(folder: &Path, count: usize) -> Graphs {
+        let kinds = ["CCO", "C", "c1ccccc1", "CC(=O)N", "CCCC"];
+        let mut text = "smiles,y\n".to_owned();
+        (0..count).for_each(|at| writeln!(text, "{},{}", kinds[at % 5], kinds[at % 5].len()).unwrap());
+        std::fs::write(folder.join("m.csv"), text).unwrap();
+        read(&folder.join("m.csv"), ReadOptions { smiles: Some("smiles".into()), ..ReadOptions::default() })
+    }
+
+    #[test]
+    fn base_learners_predict_more_nodes_than_they_are_fitted_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = fitted(&ring(folder.path(), 60));
+        let large = ring(folder.path(), MOST_NODES + 1);
+        assert!(problem(&config(), &large).unwrap().is_none());
+        let found = all_predictions(&base, Level::Node, &large).unwrap();
+        assert_eq!(found[0].len(), MOST_NODES + 1);
+        let error = |at: usize| (found[0][at] - (at % 7 * 2) as f64).abs();
+        assert!((10..100).all(|at| error(MOST_NODES - at) < 1.0), "{:?}", &found[0][..20]);
+    }
+
+    #[test]
+    fn predictions_of_parts_are_those_of_all_graphs() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = fitted(&molecules(folder.path(), 60));
+        let graphs = molecules(folder.path(), TOGETHER + 300);
+        let views = base.features.views(&graphs).unwrap();
+        assert_eq!(all_predictions(&base, Level::Graph, &graphs).unwrap(), base.predict(&views).unwrap());
+    }
+
+    #[test]
+    fn views_with_too_many_values_are_named_and_not_computed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (_, problem) = problem(&config(), &molecules(folder.path(), 15_000)).unwrap().unwrap();
+        assert_eq!(problem.views.iter().map(View::name).collect::<Vec<_>>(), [COUNTS]);
+        let left_out: Vec<&str> = problem.left_out.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(left_out, ["base learners of Morgan fingerprint", "base learners of all columns"]);
+        assert!(
+            problem.left_out[0].reason.starts_with("15000 rows of 2048 columns, at most"),
+            "{:?}",
+            problem.left_out
+        );
+    }
 }

@@ -8,7 +8,7 @@ use regard_data::graphs::Level;
 use regard_data::graphs::formats::predictions::Predicted;
 
 use super::Graphs;
-use super::base::{by_task, of_rows, problem_of, rows_of, views_of};
+use super::base::{all_predictions, by_task, of_rows, predictions, rows_of, tasks_of};
 use super::examples::{DataSplit, Examples};
 use super::experiment::GraphData;
 use super::measure::{BatchPredictions, MeasureOptions, in_target_units, metrics, predict};
@@ -72,8 +72,8 @@ impl GraphModel {
     /// The prediction for every graph, or for every node.
     ///
     /// # Errors
-    /// Those of the base learners beside the network: features that differ from those of training;
-    /// [`Error::NotFinite`] for a prediction that is not a number.
+    /// Those of the base learners beside the network: features that differ from those of training, or more numbers of
+    /// nodes than they can hold; [`Error::NotFinite`] for a prediction that is not a number.
     pub fn predict(&self, examples: &Examples) -> Result<Predicted> {
         let mut numbers = Vec::new();
         for chosen in chunks(examples) {
@@ -84,9 +84,7 @@ impl GraphModel {
         let mut found = by_task(&self.config, &in_target_units(&self.config, numbers));
         if let Some(base) = &self.base {
             let level = if self.config.level == LevelName::Graph { Level::Graph } else { Level::Node };
-            if let Some(views) = views_of(&base.features, level, &examples.graphs)? {
-                found = base.blended(&found, &views)?;
-            }
+            found = base.blend(&found, &all_predictions(base, level, &examples.graphs)?);
         }
         let tasks = self.config.data.tasks.clone();
         let found = match self.config.task {
@@ -145,7 +143,7 @@ impl GraphModel {
     /// The metrics of the model on examples with targets.
     ///
     /// # Errors
-    /// None so far.
+    /// As [`Self::predict`].
     pub fn measure(&self, examples: &Examples) -> Result<ModelMetrics> {
         Ok(self.metrics(self.test_predictions(examples)?))
     }
@@ -189,13 +187,15 @@ impl GraphModel {
         let alone = (&self.device, &Ranks::default());
         let predicted = predict(&self.network, &self.config, examples, split, options, alone);
         if let Some(base) = &self.base
-            && let Some(problem) = problem_of(&self.config, &examples.graphs, &base.features)?
+            && let Some(tasks) = tasks_of(&self.config, &examples.graphs)?
         {
             let found = in_target_units(&self.config, predicted.numbers);
             let level = examples.graphs.targets().map_or(Level::Graph, data::graphs::Targets::level);
             let rows = rows_of(&examples.graphs, level, split);
             let network = of_rows(&self.config, &examples.graphs, &found, split);
-            return Ok(GraphTestPredictions(TestPredictions::Blend(base.test_predictions(&problem, &rows, network)?)));
+            let of_base = predictions(base, level, &examples.graphs, &rows)?;
+            let found = base.test_predictions(&tasks, &rows, [network, of_base]);
+            return Ok(GraphTestPredictions(TestPredictions::Blend(found)));
         }
         Ok(GraphTestPredictions(TestPredictions::Network(predicted)))
     }
@@ -209,7 +209,7 @@ impl GraphTestPredictions {
     /// These, and behind them those of the same model for other graphs.
     ///
     /// # Panics
-    /// If base learners take part in one of both alone: they do not look at more than 100,000 nodes of a file.
+    /// If they are those of another model, of which base learners are a part and not of this, or the reverse.
     pub fn append(&mut self, other: Self) {
         self.0.append(other.0, |found, more| {
             found.numbers.extend(more.numbers);

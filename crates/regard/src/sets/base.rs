@@ -40,7 +40,8 @@ pub(super) fn problem(kind: TaskKind, bags: &Bags, classes: &[String]) -> Result
     let known = vec![true; bags.len()];
     let views = views(bags.features(), bags.width(), bags.offsets())?;
     let classes = classes.to_vec();
-    Ok(Some(BaseProblem { views, tasks: vec![BaseTask { name: String::new(), classes, target, known }] }))
+    let tasks = vec![BaseTask { name: String::new(), classes, target, known }];
+    Ok(Some(BaseProblem { views, left_out: vec![], tasks }))
 }
 
 /// Sets at the network's scale as base learners see them; `None` where the task has no base learners.
@@ -56,7 +57,7 @@ pub(super) fn problem_of(config: &SetTransformerConfig, all: &Examples) -> Resul
     };
     let known = vec![true; all.len()];
     let task = BaseTask { name: String::new(), classes: config.data.classes.clone(), target, known };
-    Ok(Some(BaseProblem { views: views_of(all)?, tasks: vec![task] }))
+    Ok(Some(BaseProblem { views: views_of(all)?, left_out: vec![], tasks: vec![task] }))
 }
 
 /// Training and validation sets as base learners see them; `None` where the task has no base learners.

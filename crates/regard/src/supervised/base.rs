@@ -42,6 +42,8 @@ pub struct BaseTask {
 pub struct BaseProblem {
     /// Features of the examples.
     pub views: Vec<View>,
+    /// Base learners of views that were not computed.
+    pub left_out: Vec<LeftOut>,
     /// The tasks, in the order of the network's outputs.
     pub tasks: Vec<BaseTask>,
 }
@@ -269,7 +271,20 @@ impl<F> BaseModel<F> {
     /// Views that differ from those of training.
     pub fn predict(&self, views: &[View]) -> Result<TaskPredictions> {
         let rows: Vec<usize> = (0..views.first().map_or(0, View::examples)).collect();
-        self.stacks.iter().map(|stack| Ok(stack.predict(views, &rows)?)).collect()
+        self.predict_rows(views, &rows)
+    }
+
+    /// As [`Self::predict`], for some examples.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn predict_rows(&self, views: &[View], rows: &[usize]) -> Result<TaskPredictions> {
+        self.stacks.iter().map(|stack| Ok(stack.predict(views, rows)?)).collect()
+    }
+
+    /// If true, base learners predict from the view of this name.
+    pub(crate) fn uses(&self, view: &str) -> bool {
+        self.stacks.iter().flat_map(Stack::views).any(|name| name == view)
     }
 
     /// The blend of the network's predictions with those of the base learners.
@@ -277,9 +292,13 @@ impl<F> BaseModel<F> {
     /// # Errors
     /// As [`Self::predict`].
     pub fn blended(&self, network: &TaskPredictions, views: &[View]) -> Result<TaskPredictions> {
-        let base = self.predict(views)?;
-        let parts = network.iter().zip(&base).zip(&self.reports);
-        Ok(parts.map(|((network, base), report)| mixed(network, base, report.weights)).collect())
+        Ok(self.blend(network, &self.predict(views)?))
+    }
+
+    /// The blend of the network's predictions with those of the base learners.
+    pub(crate) fn blend(&self, network: &TaskPredictions, base: &TaskPredictions) -> TaskPredictions {
+        let parts = network.iter().zip(base).zip(&self.reports);
+        parts.map(|((network, base), report)| mixed(network, base, report.weights)).collect()
     }
 }
 
@@ -365,20 +384,16 @@ impl BlendTestPredictions {
 }
 
 impl<F> BaseModel<F> {
-    /// The predictions of the base learners for `rows` of examples beside those of a network, `network`.
-    ///
-    /// # Errors
-    /// As [`Self::predict`].
+    /// The predictions of the network and of the base learners for `rows` of examples with targets.
     pub(crate) fn test_predictions(
         &self,
-        problem: &BaseProblem,
+        tasks: &[BaseTask],
         rows: &[usize],
-        network: TaskPredictions,
-    ) -> Result<BlendTestPredictions> {
-        let base = self.stacks.iter().map(|stack| Ok(stack.predict(&problem.views, rows)?)).collect::<Result<_>>()?;
-        let tasks = problem.tasks.iter().map(|task| task.of_rows(rows)).collect();
+        [network, base]: [TaskPredictions; 2],
+    ) -> BlendTestPredictions {
+        let tasks = tasks.iter().map(|task| task.of_rows(rows)).collect();
         let weights = self.reports.iter().map(|report| report.weights).collect();
-        Ok(BlendTestPredictions { tasks, network, base, weights, shares: self.shares.clone() })
+        BlendTestPredictions { tasks, network, base, weights, shares: self.shares.clone() }
     }
 
     /// Shares of the classes in training, of a model with one task.
@@ -551,16 +566,10 @@ impl BaseProblem {
         self.tasks.iter().map(of_task).collect()
     }
 
-    /// Views that no base learner is fitted to.
+    /// Base learners of views that are too large.
     fn too_large(&self) -> impl Iterator<Item = LeftOut> + '_ {
-        self.views.iter().filter(|view| !is_small(view)).map(|view| LeftOut {
-            name: format!("base learners of {}", view.name()),
-            reason: format!(
-                "{} rows of {} columns, at most {MOST_VALUES} values are used",
-                view.rows(),
-                view.columns()
-            ),
-        })
+        let of_views = self.views.iter().filter(|view| !is_small(view.rows(), view.columns()));
+        of_views.map(|view| too_large(view.name(), view.rows(), view.columns())).chain(self.left_out.clone())
     }
 
     /// The weights of a network with these predictions on held-out rows, and of the base learners: out of fold, or
@@ -630,14 +639,23 @@ impl BaseProblem {
 /// Views with more values are left to the network: base learners would take longer than it.
 const MOST_VALUES: usize = 30_000_000;
 
-fn is_small(view: &View) -> bool {
-    view.rows().saturating_mul(view.columns()) <= MOST_VALUES
+/// If true, base learners are fitted to a view of so many rows and columns.
+pub(crate) fn is_small(rows: usize, columns: usize) -> bool {
+    rows.saturating_mul(columns) <= MOST_VALUES
+}
+
+/// The base learners of a view that is too large.
+pub(crate) fn too_large(name: &str, rows: usize, columns: usize) -> LeftOut {
+    LeftOut {
+        name: format!("base learners of {name}"),
+        reason: format!("{rows} rows of {columns} columns, at most {MOST_VALUES} values are used"),
+    }
 }
 
 /// Candidates without those that cost much and were never among the best: of several views of the same graphs, trees
 /// see all columns at once, kernels and linear models of many columns each kind by itself.
 fn worthwhile(mut all: Vec<Candidate>, views: &[View]) -> Vec<Candidate> {
-    all.retain(|one| views.iter().any(|view| view.name() == one.view && is_small(view)));
+    all.retain(|one| views.iter().any(|view| view.name() == one.view && is_small(view.rows(), view.columns())));
     if all.iter().all(|one| one.view != graphs::ALL) {
         return all;
     }
@@ -708,7 +726,9 @@ impl<F: Family, X: Clone + Debug + Serialize + DeserializeOwned> BesideNetwork<F
         let others = members.iter().filter(|member| member.weight > 0.0).count().saturating_sub(1);
         let validated = !self.examples.validation.is_empty();
         let metrics = if validated { self.metrics_of(&self.predictions) } else { vec![] };
-        Some(note(&heaviest.name, others, &metrics))
+        let without =
+            self.examples.problem.too_large().map(|LeftOut { name, reason }| format!("; no {name}: {reason}"));
+        Some(note(&heaviest.name, others, &metrics) + &without.collect::<String>())
     }
 
     fn beside(&self, network: &F::Network, context: &Context<'_, F>) -> Result<Beside<BaseModel<X>>> {

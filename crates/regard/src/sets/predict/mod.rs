@@ -194,7 +194,8 @@ impl SetModel {
             && let Some(problem) = problem_of(&self.config, &examples)?
         {
             let rows: Vec<usize> = (0..examples.len()).collect();
-            let found = base.test_predictions(&problem, &rows, by_task(&self.config, &predicted))?;
+            let of_base = base.predict_rows(&problem.views, &rows)?;
+            let found = base.test_predictions(&problem.tasks, &rows, [by_task(&self.config, &predicted), of_base]);
             return Ok(SetTestPredictions(TestPredictions::Blend(found)));
         }
         // Only the points of clusters are looked at again.
