@@ -59,8 +59,9 @@ impl BaseRecord for BaseForecasters {
         self.weights
     }
 
-    fn set_base_only(&mut self) {
+    fn set_base_only(&mut self) -> Result<()> {
         self.weights = [0.0, 1.0];
+        Ok(())
     }
 }
 

@@ -126,8 +126,8 @@ pub struct BaseModel<F> {
     format: u32,
     /// Settings of the features.
     pub features: F,
-    /// The stacks, one for each task.
-    pub stacks: Vec<Stack>,
+    /// The stacks, one for each task; `None` where the target is unknown in all training examples.
+    pub stacks: Vec<Option<Stack>>,
     /// Reports of the base learners and the blend, one for each task.
     pub reports: Vec<BlendReport>,
     /// Shares of the classes in training, by task.
@@ -150,7 +150,10 @@ pub trait BaseRecord: Clone + Debug + Serialize + DeserializeOwned {
     /// Weights of the network and the base learners in the answer.
     fn weights(&self) -> [f64; 2];
     /// Gives the base learners all weight.
-    fn set_base_only(&mut self);
+    ///
+    /// # Errors
+    /// [`Error::Config`] with `--only` for a target that has none.
+    fn set_base_only(&mut self) -> Result<()>;
 
     /// Reads the record of a model's folder; `None` where the model has no base learners.
     ///
@@ -244,7 +247,12 @@ impl<F: Clone + Debug + Serialize + DeserializeOwned> BaseRecord for BaseModel<F
             report.weights.iter().all(|weight| (0.0..=1.0).contains(weight))
                 && (report.weights[0] + report.weights[1] - 1.0).abs() < 1e-6
         };
-        tasks > 0 && self.reports.len() == tasks && self.shares.len() == tasks && self.reports.iter().all(sound)
+        let fitted = |(stack, report): (&Option<Stack>, &BlendReport)| stack.is_some() || report.weights[1] == 0.0;
+        tasks > 0
+            && self.reports.len() == tasks
+            && self.shares.len() == tasks
+            && self.reports.iter().all(sound)
+            && self.stacks.iter().zip(&self.reports).all(fitted)
     }
 
     /// Means over the tasks.
@@ -254,18 +262,24 @@ impl<F: Clone + Debug + Serialize + DeserializeOwned> BaseRecord for BaseModel<F
         })
     }
 
-    fn set_base_only(&mut self) {
+    fn set_base_only(&mut self) -> Result<()> {
+        let unfitted = self.stacks.iter().zip(&self.reports).find(|(stack, _)| stack.is_none());
+        if let Some((_, report)) = unfitted {
+            let why = report.not_fitted.as_deref().unwrap_or(UNFITTED);
+            return Err(Error::config("--only", format!("is `base`, but a target has no base learners: {why}")));
+        }
         self.reports.iter_mut().for_each(|report| report.weights = [0.0, 1.0]);
+        Ok(())
     }
 }
 
 impl<F> BaseModel<F> {
     /// A record of fitted base learners.
-    pub fn new(features: F, stacks: Vec<Stack>, reports: Vec<BlendReport>, shares: Vec<Vec<f64>>) -> Self {
+    pub fn new(features: F, stacks: Vec<Option<Stack>>, reports: Vec<BlendReport>, shares: Vec<Vec<f64>>) -> Self {
         Self { format: FORMAT, features, stacks, reports, shares }
     }
 
-    /// Predictions of the base learners for all examples of views.
+    /// Predictions of the base learners for all examples of views; NaN for tasks without any.
     ///
     /// # Errors
     /// Views that differ from those of training.
@@ -279,12 +293,13 @@ impl<F> BaseModel<F> {
     /// # Errors
     /// As there.
     pub(crate) fn predict_rows(&self, views: &[View], rows: &[usize]) -> Result<TaskPredictions> {
-        self.stacks.iter().map(|stack| Ok(stack.predict(views, rows)?)).collect()
+        let of_task = |(stack, shares): (&Option<Stack>, &Vec<f64>)| predict(stack.as_ref(), views, rows, shares.len());
+        self.stacks.iter().zip(&self.shares).map(of_task).collect()
     }
 
     /// If true, base learners predict from the view of this name.
     pub(crate) fn uses(&self, view: &str) -> bool {
-        self.stacks.iter().flat_map(Stack::views).any(|name| name == view)
+        self.stacks.iter().flatten().flat_map(Stack::views).any(|name| name == view)
     }
 
     /// The blend of the network's predictions with those of the base learners.
@@ -370,14 +385,14 @@ impl BlendTestPredictions {
         let parts = network.iter().zip(base).zip(weights);
         let blend = parts.map(|((network, base), weights)| mixed(network, base, *weights)).collect();
         let rows: Vec<usize> = (0..tasks.first().map_or(0, |task| task.known.len())).collect();
-        let measured = |predictions: &TaskPredictions| {
+        let measured = |predictions: &TaskPredictions, of_base: bool| {
             let decided = decisions(tasks, predictions, shares);
-            let found = metrics(tasks, &rows, predictions, &decided);
+            let found = metrics(tasks, &rows, predictions, &decided, of_base);
             Measures(found.into_iter().map(|(name, value)| Measure::Last(name, value)).collect())
         };
         ModelMetrics {
-            measures: measured(&blend),
-            members: vec![("network", measured(network)), ("base", measured(base))],
+            measures: measured(&blend, false),
+            members: vec![("network", measured(network, false)), ("base", measured(base, true))],
             balanced_decisions: shares.iter().any(|shares| is_unbalanced(shares)),
         }
     }
@@ -481,7 +496,7 @@ impl BaseProblem {
         let of_base = begun.elapsed().as_secs_f64();
         let test_base = fits
             .iter()
-            .map(|fit| Ok(fit.stack.predict(&self.views, &rows.test)?))
+            .map(|fit| fit.predict(&self.views, &rows.test))
             .collect::<Result<TaskPredictions>>()?;
         if options.only_base {
             return Ok(FoldPredictions {
@@ -541,7 +556,7 @@ impl BaseProblem {
         })
     }
 
-    /// Fits a stack of base learners to every task.
+    /// Fits a stack of base learners to every task whose target is known in some training examples.
     ///
     /// # Errors
     /// Those of [`Stack::fit`].
@@ -549,6 +564,11 @@ impl BaseProblem {
         let all = worthwhile(candidates(&self.views), &self.views);
         let of_task = |task: &BaseTask| {
             let rows = task.known_of(training);
+            let outputs = task.target.outputs();
+            if rows.is_empty() {
+                let (out_of_fold, members, left_out) = (vec![], vec![], self.too_large().collect());
+                return Ok(Fitted { stack: None, outputs, rows, out_of_fold, members, left_out });
+            }
             let settings = StackOptions {
                 seed: options.seed,
                 deadline: Some(Instant::now() + options.base_time),
@@ -556,7 +576,8 @@ impl BaseProblem {
             };
             let fit = Stack::fit(&self.views, &task.target, &all, &rows, &settings)?;
             Ok(Fitted {
-                stack: fit.stack,
+                stack: Some(fit.stack),
+                outputs,
                 rows,
                 out_of_fold: fit.out_of_fold,
                 members: fit.members,
@@ -586,13 +607,16 @@ impl BaseProblem {
         separate: bool,
     ) -> Result<BlendReport> {
         let task = &self.tasks[at];
+        if fit.stack.is_none() {
+            return Ok(fit.report([1.0, 0.0]));
+        }
         let outputs = task.target.outputs();
         let places: Vec<usize> = (0..held.len()).filter(|place| task.known[held[*place]]).collect();
         let known: Vec<usize> = places.iter().map(|place| held[*place]).collect();
         let of_network: Vec<f64> =
             places.iter().flat_map(|place| network[place * outputs..(place + 1) * outputs].to_vec()).collect();
         let of_base = if separate {
-            fit.stack.predict(&self.views, &known)?
+            fit.predict(&self.views, &known)?
         } else {
             let places: HashMap<usize, usize> = fit.rows.iter().enumerate().map(|(place, row)| (*row, place)).collect();
             let row = |place: &usize| fit.out_of_fold[place * outputs..(place + 1) * outputs].to_vec();
@@ -684,7 +708,7 @@ impl<F: Clone> BaseLearners<F> {
     /// Those of fitting and of predicting the validation examples.
     pub(crate) fn fit(examples: BaseExamples<F>, options: &BlendOptions) -> Result<Self> {
         let fits = examples.problem.fit(&examples.training, options)?;
-        let predict = |fit: &Fitted| Ok(fit.stack.predict(&examples.problem.views, &examples.validation)?);
+        let predict = |fit: &Fitted| fit.predict(&examples.problem.views, &examples.validation);
         let predictions = fits.iter().map(predict).collect::<Result<_>>()?;
         Ok(Self { examples, fits, predictions })
     }
@@ -693,10 +717,10 @@ impl<F: Clone> BaseLearners<F> {
         self.examples.problem.tasks.iter().map(|task| task.shares(&self.examples.training)).collect()
     }
 
-    /// Metrics of predictions for the validation examples.
-    fn metrics_of(&self, predictions: &TaskPredictions) -> Metrics {
-        let tasks = &self.examples.problem.tasks;
-        metrics(tasks, &self.examples.validation, predictions, &decisions(tasks, predictions, &self.shares()))
+    /// Metrics of predictions for the validation examples; `of_base` for those of the base learners alone.
+    fn metrics_of(&self, predictions: &TaskPredictions, of_base: bool) -> Metrics {
+        let BaseExamples { problem: BaseProblem { tasks, .. }, validation, .. } = &self.examples;
+        metrics(tasks, validation, predictions, &decisions(tasks, predictions, &self.shares()), of_base)
     }
 
     /// Errors of network, base learners and blend on the validation examples, by task of numbers.
@@ -721,14 +745,18 @@ impl<F: Family, X: Clone + Debug + Serialize + DeserializeOwned> BesideNetwork<F
     type Record = BaseModel<X>;
 
     fn note(&self) -> Option<String> {
-        let members = &self.fits.first()?.members;
-        let heaviest = members.iter().max_by(|a, b| a.weight.total_cmp(&b.weight))?;
+        let problem = &self.examples.problem;
+        let unfitted = problem.tasks.iter().zip(&self.fits).filter(|(_, fit)| fit.stack.is_none());
+        let unfitted: Vec<String> = unfitted.map(|(task, _)| format!("`{}`", task.name)).collect();
+        let without = (!unfitted.is_empty()).then(|| format!("; none for {}: {UNFITTED}", unfitted.join(", ")));
+        let left_out = problem.too_large().map(|LeftOut { name, reason }| format!("; no {name}: {reason}"));
+        let members = &self.fits.iter().find(|fit| fit.stack.is_some()).or(self.fits.first())?.members;
+        let heaviest = members.iter().max_by(|a, b| a.weight.total_cmp(&b.weight));
         let others = members.iter().filter(|member| member.weight > 0.0).count().saturating_sub(1);
-        let validated = !self.examples.validation.is_empty();
-        let metrics = if validated { self.metrics_of(&self.predictions) } else { vec![] };
-        let without =
-            self.examples.problem.too_large().map(|LeftOut { name, reason }| format!("; no {name}: {reason}"));
-        Some(note(&heaviest.name, others, &metrics) + &without.collect::<String>())
+        let validated = heaviest.is_some() && !self.examples.validation.is_empty();
+        let metrics = if validated { self.metrics_of(&self.predictions, true) } else { vec![] };
+        let found = note(heaviest.map_or("none", |member| &member.name), others, &metrics);
+        Some(found + &without.into_iter().chain(left_out).collect::<String>())
     }
 
     fn beside(&self, network: &F::Network, context: &Context<'_, F>) -> Result<Beside<BaseModel<X>>> {
@@ -742,7 +770,8 @@ impl<F: Family, X: Clone + Debug + Serialize + DeserializeOwned> BesideNetwork<F
         let parts = network.iter().zip(predictions).zip(&reports);
         let blend: TaskPredictions =
             parts.map(|((network, base), report)| mixed(network, base, report.weights)).collect();
-        let metrics = [&network, predictions, &blend].map(|predictions| self.metrics_of(predictions));
+        let metrics = [(&network, false), (predictions, true), (&blend, false)]
+            .map(|(predictions, of_base)| self.metrics_of(predictions, of_base));
         let errors = self.errors_of([&network, predictions, &blend]);
         Ok(Beside { record: BaseModel::new(features.clone(), stacks, reports, self.shares()), metrics, errors })
     }
@@ -751,7 +780,10 @@ impl<F: Family, X: Clone + Debug + Serialize + DeserializeOwned> BesideNetwork<F
 /// Base learners fitted to one task.
 #[derive(Clone, Debug)]
 pub(crate) struct Fitted {
-    pub(crate) stack: Stack,
+    /// `None` where the target is unknown in all training rows.
+    pub(crate) stack: Option<Stack>,
+    /// Numbers of a prediction.
+    outputs: usize,
     /// The rows they were fitted to.
     rows: Vec<usize>,
     /// Predictions of these rows by stacks that were not fitted to them, `[rows, outputs]`.
@@ -760,13 +792,29 @@ pub(crate) struct Fitted {
     left_out: Vec<LeftOut>,
 }
 
+/// Why a target has no base learners.
+const UNFITTED: &str = "it is unknown in all training examples";
+
+/// Predictions of a stack for some examples, with so many numbers each; NaN where there is no stack.
+fn predict(stack: Option<&Stack>, views: &[View], rows: &[usize], outputs: usize) -> Result<Vec<f64>> {
+    match stack {
+        Some(stack) => Ok(stack.predict(views, rows)?),
+        None => Ok(vec![f64::NAN; rows.len() * outputs.max(1)]),
+    }
+}
+
 impl Fitted {
+    /// Predictions for some examples; NaN where there is no stack.
+    fn predict(&self, views: &[View], rows: &[usize]) -> Result<Vec<f64>> {
+        predict(self.stack.as_ref(), views, rows, self.outputs)
+    }
+
     /// A report with these weights, and no rows.
     pub(crate) fn report(&self, weights: [f64; 2]) -> BlendReport {
         BlendReport {
             weights,
             rows: 0,
-            not_fitted: None,
+            not_fitted: self.stack.is_none().then(|| UNFITTED.to_owned()),
             losses: None,
             members: self.members.clone(),
             left_out: self.left_out.clone(),
@@ -774,24 +822,35 @@ impl Fitted {
     }
 }
 
-/// Two predictions, weighed.
+/// Two predictions, weighed; those of the network where the base learners have none.
 fn mixed(network: &[f64], base: &[f64], [of_network, of_base]: [f64; 2]) -> Vec<f64> {
-    network.iter().zip(base).map(|(network, base)| of_network * network + of_base * base).collect()
+    let mix = |(network, base): (&f64, &f64)| match base.is_nan() {
+        true => *network,
+        false => of_network * network + of_base * base,
+    };
+    network.iter().zip(base).map(mix).collect()
 }
 
 /// Metrics of predictions of rows, by all tasks: of classes those of [`class_metrics`], of numbers those of
 /// [`number_metrics`]; means over the tasks where there are several. `decided` has the predicted class of each row for
-/// each task of classes.
+/// each task of classes. If `of_base`, predictions are those of base learners alone, and rows for which they have none do
+/// not count.
 pub(crate) fn metrics(
     tasks: &[BaseTask],
     rows: &[usize],
     predictions: &TaskPredictions,
     decided: &[Vec<usize>],
+    of_base: bool,
 ) -> Metrics {
     let mut sums: Vec<(&'static str, f64, usize)> = Vec::new();
     for (at, task) in tasks.iter().enumerate() {
-        let places: Vec<usize> = (0..rows.len()).filter(|place| task.known[rows[*place]]).collect();
         let outputs = task.target.outputs();
+        let predicted = |place: &usize| !of_base || !predictions[at][place * outputs].is_nan();
+        let places: Vec<usize> =
+            (0..rows.len()).filter(|place| task.known[rows[*place]] && predicted(place)).collect();
+        if of_base && places.is_empty() {
+            continue;
+        }
         let chosen = |place: &usize| predictions[at][place * outputs..(place + 1) * outputs].to_vec();
         let values: Vec<f64> = places.iter().flat_map(chosen).collect();
         let found = match &task.target {

@@ -332,13 +332,21 @@ struct Joined {
     rows: Vec<usize>,
     predictions: TaskPredictions,
     decided: Vec<Vec<usize>>,
+    /// If true, the predictions are those of base learners alone.
+    of_base: bool,
 }
 
 impl Joined {
     fn of(problem: &BaseProblem, folds: &[FoldPredictions], part: Part) -> Option<Self> {
         let tasks = problem.tasks.len();
-        let mut joined = Self { rows: vec![], predictions: vec![vec![]; tasks], decided: vec![vec![]; tasks] };
+        let mut joined =
+            Self { rows: vec![], predictions: vec![vec![]; tasks], decided: vec![vec![]; tasks], of_base: false };
         for fold in folds {
+            joined.of_base |= match part {
+                Part::Blend => fold.network.is_none(),
+                Part::Network => false,
+                Part::Base => true,
+            };
             let predictions = match part {
                 Part::Blend => &fold.blend,
                 Part::Network => fold.network.as_ref()?,
@@ -364,11 +372,12 @@ impl Joined {
             rows: places.iter().map(|place| self.rows[*place]).collect(),
             predictions: self.predictions.iter().enumerate().map(of_task).collect(),
             decided: self.decided.iter().map(decided).collect(),
+            of_base: self.of_base,
         }
     }
 
     fn metrics(&self, problem: &BaseProblem) -> regard_data::metrics::Metrics {
-        metrics(&problem.tasks, &self.rows, &self.predictions, &self.decided)
+        metrics(&problem.tasks, &self.rows, &self.predictions, &self.decided, self.of_base)
     }
 
     /// Predicted and true classes of the rows whose class is known, where there is one task of classes.

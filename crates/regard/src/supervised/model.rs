@@ -77,7 +77,7 @@ impl<F: Family> Model<F> {
             None => {}
             Some(Only::Network) => self.base = None,
             Some(Only::Base) => match &mut self.base {
-                Some(base) => base.set_base_only(),
+                Some(base) => base.set_base_only()?,
                 None => return Err(Error::config("--only", "is `base`, but the model has no base learners")),
             },
         }
