@@ -274,11 +274,6 @@ fn about_blend(blend: &BlendMetrics, printer: &mut Printer) {
     if let Some((folds, reason)) = &blend.not_fitted {
         printer.note(&format!("in {folds} folds the better part has all weight: {reason}"));
     }
-    if let Some(ClassReport { names, .. }) = &blend.classes
-        && let [only] = names.as_slice()
-    {
-        printer.note(&format!("all examples have the class `{only}`: there is nothing to tell apart"));
-    }
     if blend.balanced_decisions {
         printer.note(BALANCED);
     }

@@ -184,11 +184,14 @@ fn series_without_classes_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     kinds(folder.path(), "asked.csv", 0..6, false);
     kinds(folder.path(), "kinds.csv", 0..30, true);
+    fs::write(folder.path().join("alike.csv"), "unique_id,ds,y,class\n1,1,5,a\n1,2,5,a\n2,1,5,a\n2,2,6,a\n").unwrap();
     fs::write(folder.path().join("odd.csv"), "unique_id,ds,y,class\n1,1,5,a\n1,2,5,b\n").unwrap();
     let path = "data.path=kinds.csv";
     for (sets, expected) in [
         (vec!["data.path=asked.csv"], "`class`"),
         (vec!["data.path=odd.csv"], "odd.csv:3: field `class`: found the label `b`, the series has `a` on line 2"),
+        (vec!["data.path=alike.csv"], "`class` has one class, `a`; expected at least 2"),
+        (vec!["data.path=alike.csv"], "alike.csv"),
         (vec![path, "data.label=kind", "data.split=rows"], "`data.split`"),
         (vec![path, "data.label=''"], "`data.label`: is empty; expected the column of classes"),
         (vec![path, "data.label=kind", "task.kind=forecast"], "is not used for forecast"),

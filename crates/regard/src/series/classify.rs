@@ -18,7 +18,7 @@ use super::predict::SeriesModel;
 use super::scaled::{Known, UNSCALED, scaled_known};
 use super::source::read_options;
 use super::task::SeriesTask;
-use crate::supervised::{CrossValidationMetrics, Done, Folds, ensemble};
+use crate::supervised::{CrossValidationMetrics, Done, Folds, check_classes, ensemble};
 use crate::train::{ValidationMetrics, classification_metrics, majority_share, probabilities};
 use crate::{Error, Result};
 
@@ -62,7 +62,7 @@ impl Labelled {
     pub fn of(experiment: &SeriesExperiment) -> Result<(Self, PatchTstConfig)> {
         let read = read_whole(Path::new(&experiment.data.path), &experiment.data, true, None)?;
         let (all, tested) = ((0..read.panel.len()).collect(), experiment.data.test_fraction);
-        let classes = classes(&read)?.1;
+        let classes = classes(&read, &experiment.data)?.1;
         let (rest, test) = held_out(all, &classes, tested, experiment.train.seed)?;
         Self::with_test(experiment, &read, rest, test)
     }
@@ -78,7 +78,7 @@ impl Labelled {
         rest: Vec<usize>,
         test: Vec<usize>,
     ) -> Result<(Self, PatchTstConfig)> {
-        let (names, classes) = classes(read)?;
+        let (names, classes) = classes(read, &experiment.data)?;
         let share = validation_share(&experiment.data)?;
         let (training, validation) = held_out(rest, &classes, share, experiment.train.seed)?;
         let config = PatchTstConfig {
@@ -156,15 +156,10 @@ pub(super) fn class_probabilities(
 ///
 /// # Errors
 /// [`Error::Config`] for series without labels, or of one class.
-pub(super) fn classes(read: &Read) -> Result<(Vec<String>, Vec<usize>)> {
+pub(super) fn classes(read: &Read, data: &SeriesData) -> Result<(Vec<String>, Vec<usize>)> {
     let classes = read.panel.labels().ok_or_else(no_labels)?.classes();
-    match classes.names.as_slice() {
-        [] | [_] => {
-            let reason = "has one class; expected at least two";
-            Err(Error::config("data.label", reason))
-        }
-        _ => Ok((classes.names, classes.of)),
-    }
+    check_classes(&classes.names, "data.label", &data.label, Path::new(&data.path))?;
+    Ok((classes.names, classes.of))
 }
 
 fn no_labels() -> Error {
@@ -349,7 +344,7 @@ pub fn cross_validate(
     device: &Device,
     done: Done<'_>,
 ) -> Result<CrossValidationMetrics> {
-    let (names, of) = classes(read)?;
+    let (names, of) = classes(read, &experiment.data)?;
     let cut = Folds::new(experiment.train.seed, repeats, |seed| match held_out {
         HeldOut::Folds(folds) => {
             let cut = stratified_folds(&of, folds, seed)?;

@@ -494,10 +494,8 @@ impl BaseProblem {
         let begun = Instant::now();
         let fits = self.fit(&rows.training, options)?;
         let of_base = begun.elapsed().as_secs_f64();
-        let test_base = fits
-            .iter()
-            .map(|fit| fit.predict(&self.views, &rows.test))
-            .collect::<Result<TaskPredictions>>()?;
+        let test_base =
+            fits.iter().map(|fit| fit.predict(&self.views, &rows.test)).collect::<Result<TaskPredictions>>()?;
         if options.only_base {
             return Ok(FoldPredictions {
                 rows: rows.test.clone(),
@@ -747,7 +745,9 @@ impl<F: Family, X: Clone + Debug + Serialize + DeserializeOwned> BesideNetwork<F
     fn note(&self) -> Option<String> {
         let problem = &self.examples.problem;
         let unfitted = problem.tasks.iter().zip(&self.fits).filter(|(_, fit)| fit.stack.is_none());
-        let unfitted: Vec<String> = unfitted.map(|(task, _)| format!("`{}`", task.name)).collect();
+        let name =
+            |task: &BaseTask| if task.name.is_empty() { "the target".into() } else { format!("`{}`", task.name) };
+        let unfitted: Vec<String> = unfitted.map(|(task, _)| name(task)).collect();
         let without = (!unfitted.is_empty()).then(|| format!("; none for {}: {UNFITTED}", unfitted.join(", ")));
         let left_out = problem.too_large().map(|LeftOut { name, reason }| format!("; no {name}: {reason}"));
         let members = &self.fits.iter().find(|fit| fit.stack.is_some()).or(self.fits.first())?.members;
@@ -846,8 +846,7 @@ pub(crate) fn metrics(
     for (at, task) in tasks.iter().enumerate() {
         let outputs = task.target.outputs();
         let predicted = |place: &usize| !of_base || !predictions[at][place * outputs].is_nan();
-        let places: Vec<usize> =
-            (0..rows.len()).filter(|place| task.known[rows[*place]] && predicted(place)).collect();
+        let places: Vec<usize> = (0..rows.len()).filter(|place| task.known[rows[*place]] && predicted(place)).collect();
         if of_base && places.is_empty() {
             continue;
         }

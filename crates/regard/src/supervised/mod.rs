@@ -13,6 +13,7 @@ mod model;
 pub(crate) mod on_disk;
 
 use std::fmt::Debug;
+use std::path::Path;
 
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
@@ -21,11 +22,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::Result;
 use crate::experiment::Given;
 use crate::store::{NetworkConfig, Weights};
 use crate::train::{FamilyTraining, Measure, Rounding, Shard, Shuffled, ValidationMetrics};
 pub use crate::train::{Trained, Training};
+use crate::{Error, Result};
 use base::{BesideNetwork, BlendOptions, TaskPredictions};
 pub use cross_validation::{
     BlendMetrics, ClassReport, CrossValidationMetrics, CrossValidationOptions, Done, FoldObserver,
@@ -60,6 +61,22 @@ pub trait Network: Module + Sized {
     fn from_weights(config: &Self::Config, weights: &Weights, device: &Device) -> Result<Self>;
     /// The weights under the names of the published code where it has them.
     fn to_weights(&self, config: &Self::Config) -> Weights;
+}
+
+/// Checks that the target of a training has two classes at least. `setting` names the `column`; `file` is empty for data in
+/// memory.
+///
+/// # Errors
+/// [`Error::Config`](crate::Error::Config) with setting, file, column and class.
+pub(crate) fn check_classes(classes: &[String], setting: &str, column: &str, file: &Path) -> Result<()> {
+    let found = match classes {
+        [] => "no class".to_owned(),
+        [only] => format!("one class, `{only}`"),
+        _ => return Ok(()),
+    };
+    let column = if column.is_empty() { String::new() } else { format!("`{column}` ") };
+    let error = Error::config(setting, format!("{column}has {found}; expected at least 2"));
+    Err(if file.as_os_str().is_empty() { error } else { error.in_file(file) })
 }
 
 /// An experiment with its data, on a device.

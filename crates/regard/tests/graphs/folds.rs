@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use regard::data::graphs::formats::tu::Fold;
-use regard::graphs::GraphExperiment;
 use regard::graphs::cross_validation::{CrossValidation, HeldOut};
+use regard::graphs::{GraphExperiment, GraphLearner};
 use regard::supervised::base::Only;
 use regard::supervised::{CrossValidationMetrics, CrossValidationOptions};
 use regard::{Device, Error};
@@ -131,4 +131,21 @@ fn what_cannot_be_cut_is_named() {
     assert!(matches!(refused(&HeldOut::Split), Error::Config { key, .. } if key == "data.test_fraction"));
     let lists = HeldOut::Lists(vec![Fold { training: vec![], test: vec![0] }]);
     assert!(refused(&lists).to_string().contains("no training graph"));
+}
+
+#[test]
+fn a_target_with_one_class_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("alike.csv");
+    fs::write(&path, format!("smiles,kind\n{}", "C,yes\nCC,yes\nCO,\n".repeat(5))).unwrap();
+    let alike = experiment(&path, &["data.target=kind"]);
+    let expected = "`kind` has one class, `yes`; expected at least 2";
+    let trained = GraphLearner::new(&alike, &Device::flex()).err().unwrap().to_string();
+    assert!(trained.contains("alike.csv") && trained.contains(expected), "{trained}");
+    let folds = CrossValidation::new(&alike).unwrap();
+    for only in [None, Some(Only::Network), Some(Only::Base)] {
+        let options = CrossValidationOptions { repeats: 1, only };
+        let error = folds.run(&HeldOut::Folds(3), options, &Device::flex(), &|| true).unwrap_err().to_string();
+        assert!(error.contains("alike.csv") && error.contains(expected), "{error}");
+    }
 }

@@ -1,12 +1,18 @@
 //! Trainings learn, end, and go on bit for bit.
 
+use std::fmt::Write as _;
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use regard::Device;
+use regard::data::graphs::formats::predictions::Predicted;
+use regard::graphs::cross_validation::{CrossValidation, HeldOut};
+use regard::graphs::experiment::GraphData;
 use regard::graphs::predict::GraphModel;
 use regard::store::{Array, safetensors};
-use regard::supervised::{Training, train};
-use regard::train::{Ended, Event, Limits};
+use regard::supervised::base::Only;
+use regard::supervised::{CrossValidationOptions, Training, train};
+use regard::train::{Ended, Event, Limits, Measures};
 
 use crate::{molecules, on_molecules, run};
 
@@ -172,5 +178,64 @@ fn weights_of_another_model_are_taken_over_by_the_names_of_kinds() {
         let refused = run(&on_molecules(&path, &[set, common[1], &from]), &folder.path().join("x"), false, None);
         let refused = refused.unwrap_err().to_string();
         assert!(refused.contains("train.init_from") && refused.contains(key), "{refused}");
+    }
+}
+
+/// Chains of carbon, whose second target is known in `known` rows alone.
+fn with_rare(folder: &Path, known: &[usize]) -> PathBuf {
+    let mut text = "smiles,length,rare,part\n".to_owned();
+    for at in 0..60 {
+        let rare = if known.contains(&at) { "7.5" } else { "" };
+        let part = ["train", "train", "val", "train", "test"][at % 5];
+        writeln!(text, "{},{},{rare},{part}", "C".repeat(1 + at % 7), 1 + at % 7).unwrap();
+    }
+    let path = folder.join("rare.csv");
+    fs::write(&path, text).unwrap();
+    path
+}
+
+#[test]
+fn a_target_that_no_training_example_has_is_left_to_the_network() {
+    let folder = tempfile::tempdir().unwrap();
+    let more = ["data.targets=[\"length\", \"rare\"]", "data.split=part"];
+    let on = |known: &[usize]| {
+        let path = format!("data.path={}", with_rare(folder.path(), known).display());
+        crate::experiment("graphs/molecules", &[&[path.as_str(), "data.smiles=smiles"], &more[..]].concat())
+    };
+    // Rows 2 and 4 are those of the validation and of the test.
+    let experiment = on(&[2, 4]);
+    let (out, mut notes) = (folder.path().join("run"), vec![]);
+    let training =
+        Training { experiment, out: out.clone(), resume: false, limits: Limits::default(), command: "test".into() };
+    train(&training, &Device::flex(), &mut |event: &Event| {
+        if let Event::Note(note) = event {
+            notes.push(note.clone());
+        }
+    })
+    .unwrap();
+    assert!(notes.iter().any(|note| note.contains("none for `rare`: it is unknown in all training")), "{notes:?}");
+    let open = || GraphModel::open(&out, &Device::flex()).unwrap();
+    let found = open().measure_test().unwrap();
+    let finite = |measures: &Measures| measures.0.iter().all(|measure| measure.value().is_finite());
+    assert!(finite(&found.measures) && found.members.iter().all(|(_, measures)| finite(measures)), "{found:?}");
+    let model = open();
+    assert_eq!(model.base.as_ref().unwrap().reports[1].weights, [1.0, 0.0]);
+    let data = &training.experiment.data;
+    let graphs = model.read(Path::new(&data.path), &GraphData { split: String::new(), ..data.clone() }, false).unwrap();
+    let values = |model: &GraphModel| match model.predict(&graphs).unwrap() {
+        Predicted::Numbers { values, .. } => values,
+        other => panic!("{other:?}"),
+    };
+    let (blend, network) = (values(&model), values(&open().with_only(Some(Only::Network)).unwrap()));
+    let second = |values: &[f64]| values.iter().skip(1).step_by(2).copied().collect::<Vec<f64>>();
+    assert!(second(&blend) == second(&network) && second(&blend).iter().all(|value| value.is_finite()));
+    let refused = open().with_only(Some(Only::Base)).unwrap_err().to_string();
+    assert!(refused.contains("--only") && refused.contains("unknown in all training examples"), "{refused}");
+    // One fold trains without the only value.
+    let folds = CrossValidation::new(&on(&[2])).unwrap();
+    for only in [None, Some(Only::Base)] {
+        let options = CrossValidationOptions { repeats: 1, only };
+        let found = folds.run(&HeldOut::Folds(3), options, &Device::flex(), &|| true).unwrap();
+        assert!(finite(&found.mean) && found.mean.get("mae").is_some(), "{found:?}");
     }
 }

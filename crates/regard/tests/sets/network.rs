@@ -79,6 +79,24 @@ fn on_file(name: &str, path: &Path, target: &str, more: &[&str]) -> SetExperimen
     experiment(name, &[&[path.as_str(), target.as_str(), "data.group_by=customer"], more].concat())
 }
 
+#[test]
+fn a_target_with_one_class_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = bags(folder.path(), "class", 12);
+    fs::write(&path, fs::read_to_string(&path).unwrap().replace(",no\n", ",yes\n")).unwrap();
+    let alike = on_file("sets/mil", &path, "class", &[]);
+    let expected = "`class` has one class, `yes`; expected at least 2";
+    let trained = run(&alike, &folder.path().join("run"), false, None).unwrap_err().to_string();
+    assert!(trained.contains("bags.csv") && trained.contains(expected), "{trained}");
+    let bags = read_bags(&path, &alike.data, TaskKind::Classification, true).unwrap();
+    for only in [None, Some(Only::Network), Some(Only::Base)] {
+        let options = CrossValidationOptions { repeats: 1, only };
+        let found = cross_validate(&alike, &bags, HeldOut::Folds(3), options, &Device::flex(), &|| true);
+        let error = found.unwrap_err().to_string();
+        assert!(error.contains("bags.csv") && error.contains(expected), "{error}");
+    }
+}
+
 fn generated() -> impl Iterator<Item = &'static str> {
     ["clustering", "clustering-2019", "max", "variance", "digit-sum", "odd-digit", "shapes"].into_iter()
 }

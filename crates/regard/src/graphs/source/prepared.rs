@@ -8,6 +8,7 @@ use crate::graphs::examples::DataSplit;
 use crate::graphs::experiment::GraphExperiment;
 use crate::graphs::model::{GraphPreparation, GraphTransformerConfig, PositionKind};
 use crate::graphs::task::{GraphTask, LevelName, Targets};
+use crate::supervised::check_classes;
 use crate::{Error, Result};
 
 /// The name of the type that stands for rare types of nodes.
@@ -73,7 +74,8 @@ pub(super) fn prepared(
                 return Err(Error::config("data.targets", reason));
             }
             config.data.classes = if classes.is_empty() { targets.classes(0)?.names } else { classes };
-            config.outputs = config.data.classes.len().max(1);
+            check_classes(&config.data.classes, "data.target", &targets.tasks()[0], graphs.path())?;
+            config.outputs = config.data.classes.len();
         }
         GraphTask::Regression | GraphTask::Labels => config.outputs = targets.tasks().len(),
     }

@@ -9,6 +9,7 @@ use crate::sets::examples::Examples;
 use crate::sets::experiment::{SetData, SetExperiment};
 use crate::sets::model::{DataPreparation, Decoding, SetTransformerConfig};
 use crate::sets::task::{Targets, TaskKind};
+use crate::supervised::check_classes;
 use crate::{Error, Result};
 
 /// Sets as the network takes them, and its settings with what was learnt of the data.
@@ -66,7 +67,7 @@ pub(crate) fn strata(bags: &Bags, kind: TaskKind) -> Vec<usize> {
 /// The sets of a file with everything that is learnt of data learnt on those at `training`.
 ///
 /// # Errors
-/// [`Error::Config`] for a file without the targets of the task.
+/// [`Error::Config`] for a file without the targets of the task, or with one class alone.
 pub fn prepared(experiment: &SetExperiment, bags: &Bags, training: &[usize]) -> Result<Prepared> {
     let classes = match experiment.task.kind {
         TaskKind::Classification => labels(bags)?.classes().names,
@@ -92,6 +93,8 @@ pub(super) fn settings(
     let mut outputs = 1;
     match kind {
         TaskKind::Classification => {
+            let column = experiment.data.target.as_str();
+            check_classes(&classes, "data.target", column, Path::new(&experiment.data.path))?;
             outputs = classes.len();
             data.classes = classes;
         }
