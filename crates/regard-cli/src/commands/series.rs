@@ -57,6 +57,10 @@ pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) ->
             .hint("use a model trained with `regard train`")
             .into());
     };
+    // That of classes looks at its data itself.
+    if file.is_none() && model.config.task != SeriesTask::Classification {
+        model.experiment_on_same_data()?;
+    }
     if let Some(file) = file {
         let data = &mut experiment.data;
         data.path = file.display().to_string();

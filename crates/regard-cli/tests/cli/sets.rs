@@ -118,6 +118,41 @@ fn an_experiment_is_cut_into_folds() {
 }
 
 #[test]
+fn a_run_goes_on_and_is_measured_on_the_data_it_was_trained_on_alone() {
+    let folder = folder();
+    let data = folder.path().join("customers.csv");
+    let train = with(&["train", "sets/mil"], &["--out", "run", "--steps", "12"]);
+    regard(folder.path(), &train).done();
+    let manifest = folder.path().join("run/manifest.json");
+    let text = fs::read_to_string(&manifest).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let digest = json["data_sha256"].as_str().unwrap();
+    assert_eq!(digest.len(), 64);
+
+    let before = fs::read_to_string(&data).unwrap();
+    fs::write(&data, before.clone() + "new,1000,3,yes\n").unwrap();
+    let resume = ["train", "--out", "run", "--resume"];
+    let refused = regard(folder.path(), &resume);
+    for part in ["data.path", "`customers.csv` is not the data the run was trained on", &digest[..12], "--out"] {
+        assert!(refused.code == Some(2) && refused.err.contains(part), "{part}: {refused:?}");
+    }
+    let eval = ["eval", "--model", "run", "--training-data", "--json"];
+    let refused = regard(folder.path(), &eval);
+    for part in ["is not the data the model was trained on", "`--data customers.csv`"] {
+        assert!(refused.code == Some(2) && refused.err.contains(part), "{part}: {refused:?}");
+    }
+    regard(folder.path(), &["eval", "--model", "run", "--data", "customers.csv"]).done();
+    // A folder of a version that kept no digest is not checked.
+    fs::write(&manifest, text.replace("data_sha256", "unknown")).unwrap();
+    regard(folder.path(), &eval).done();
+    fs::write(&manifest, text).unwrap();
+
+    fs::write(&data, before).unwrap();
+    regard(folder.path(), &eval).done();
+    assert_eq!(regard(folder.path(), &[&resume[..], &["--json"]].concat()).done().json()["steps"], 200);
+}
+
+#[test]
 fn another_file_is_measured_on() {
     let folder = folder();
     fs::write(folder.path().join("other.csv"), customers(6)).unwrap();

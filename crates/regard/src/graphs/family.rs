@@ -10,14 +10,14 @@ use super::examples::DataSplit;
 use super::experiment::{self, GraphData, GraphEval, GraphExperiment, GraphTaskSettings, GraphTraining, SourceKind};
 use super::measure::{MeasureOptions, errors, in_target_units, measure, predict};
 use super::model::{GraphTransformer, GraphTransformerConfig};
-use super::source::Source;
+use super::source::{Source, files};
 use super::task::{GraphTask, consistency, loss};
 use crate::experiment::Given;
 use crate::store::Weights;
 use crate::supervised::base::{BaseExamples, BaseLearners, BlendOptions, TaskPredictions};
 use crate::supervised::intervals::{AbsoluteErrors, TaskErrors};
 use crate::supervised::{BatchPosition, Context, Family, Learner, Network, ShardLoss};
-use crate::train::{Ranks, Rounding, ValidationMetrics};
+use crate::train::{DataFiles, Ranks, Rounding, ValidationMetrics};
 use crate::{Error, Result};
 
 /// The family of graphs.
@@ -65,6 +65,10 @@ impl Family for Graphs {
 
     fn load(experiment: &GraphExperiment) -> Result<(Source, GraphTransformerConfig)> {
         Source::of(experiment)
+    }
+
+    fn data_files(data: &GraphData) -> Option<DataFiles> {
+        (data.source == SourceKind::File).then(|| DataFiles::new("data.path", &data.path, files(data)))
     }
 
     fn samples(source: &Source) -> Option<usize> {

@@ -169,9 +169,9 @@ impl GraphModel {
     ///
     /// # Errors
     /// [`Error::Config`] for a model whose folder says nothing of its experiment, or whose data has no part
-    /// to test with.
+    /// to test with or was changed since the training.
     pub fn measure_test(&self) -> Result<ModelMetrics> {
-        let experiment = self.known_experiment()?;
+        let experiment = self.experiment_on_same_data()?;
         let (source, _) = Source::of(experiment)?;
         if source.test.graphs.is_empty() {
             return Err(Error::config("--data", "is required: the experiment of the model has no test data"));

@@ -267,9 +267,10 @@ impl SeriesModel {
     /// The model on the series that its experiment held out.
     ///
     /// # Errors
-    /// Those of reading the data; [`Error::Config`] without test data.
+    /// Those of reading the data; [`Error::Config`] without test data, and for data that was changed since the
+    /// training.
     pub fn measure_classes(&self) -> Result<ValidationMetrics> {
-        let (labelled, _) = Labelled::of(self.known_experiment()?)?;
+        let (labelled, _) = Labelled::of(self.experiment_on_same_data()?)?;
         if labelled.test.is_empty() {
             return Err(Error::config("data.test_fraction", "is 0: there is no test data"));
         }

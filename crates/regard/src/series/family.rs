@@ -22,7 +22,7 @@ use crate::experiment::Given;
 use crate::store::Weights;
 use crate::supervised::base::BlendOptions;
 use crate::supervised::{BatchPosition, Context, Family, Learner, Network, ShardLoss};
-use crate::train::{Measure, Rounding, ValidationMetrics, cross_entropy};
+use crate::train::{DataFiles, Measure, Rounding, ValidationMetrics, cross_entropy};
 use crate::{Error, Result};
 
 /// The family of time series.
@@ -113,6 +113,11 @@ impl Family for TimeSeries {
             SeriesTask::Classification => Labelled::of(experiment).map(|(labelled, config)| (labelled.into(), config)),
             _ => Source::of(experiment).map(|(source, config)| (source.into(), config)),
         }
+    }
+
+    fn data_files(data: &SeriesData) -> Option<DataFiles> {
+        let path = &data.path;
+        (data.generated_series == 0).then(|| DataFiles::new("data.path", path, vec![path.into()]))
     }
 
     /// Places with all series, windows of single ones, or series.

@@ -426,9 +426,10 @@ impl SeriesModel {
     /// The model on the test part of its experiment's data.
     ///
     /// # Errors
-    /// [`Error::Config`] for a model whose folder says nothing of its experiment; what reading the data gives.
+    /// [`Error::Config`] for a model whose folder says nothing of its experiment, and for data that was changed since
+    /// the training; what reading the data gives.
     pub fn measure_test(&self) -> Result<SeriesEvaluation> {
-        self.measure(self.known_experiment()?)
+        self.measure(self.experiment_on_same_data()?)
     }
 
     /// The model on the test part of an experiment's data.

@@ -7,7 +7,7 @@ use rand_pcg::Pcg64Mcg;
 
 use super::base::{self, SetFeatures};
 use super::examples::Examples;
-use super::experiment::{self, SetData, SetEval, SetExperiment, SetTask, SetTraining};
+use super::experiment::{self, SetData, SetEval, SetExperiment, SetTask, SetTraining, SourceKind};
 use super::measure::{in_own_units, measure_in_shards, numbers_of, predict};
 use super::model::{NOT_INHERITED, SetTransformer, SetTransformerConfig};
 use super::source::Source;
@@ -18,7 +18,7 @@ use crate::store::Weights;
 use crate::supervised::base::{BaseLearners, BlendOptions, TaskPredictions};
 use crate::supervised::intervals::{AbsoluteErrors, TaskErrors};
 use crate::supervised::{BatchPosition, Context, Family, Network, ShardLoss};
-use crate::train::{Rounding, ValidationMetrics};
+use crate::train::{DataFiles, Rounding, ValidationMetrics};
 
 /// The family of sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +80,11 @@ impl Family for Sets {
     fn load(experiment: &SetExperiment) -> Result<(SetTrainingData, SetTransformerConfig)> {
         let (source, config) = Source::of(experiment)?;
         Ok((source.into(), config))
+    }
+
+    fn data_files(data: &SetData) -> Option<DataFiles> {
+        let path = &data.path;
+        (data.source == SourceKind::File).then(|| DataFiles::new("data.path", path, vec![path.into()]))
     }
 
     fn samples(_: &SetTrainingData) -> Option<usize> {

@@ -42,7 +42,8 @@ pub struct Manifest {
     /// Version of the compiler.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rustc: Option<String>,
-    /// SHA-256 of the training data, where it is a file.
+    /// SHA-256 of the training data, where it is a file. Of several files it is that of the lines that `sha256sum` prints
+    /// for them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data_sha256: Option<String>,
     /// Wall time of the run, seconds.

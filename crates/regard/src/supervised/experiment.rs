@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Family;
 use crate::Result;
 use crate::experiment::{Given, Section, Sections, describe, load, sections, written};
-use crate::train::{RunLength, Settings, TrainSettings};
+use crate::train::{DataFiles, RunLength, Settings, TrainSettings};
 
 /// A complete experiment, with every default filled in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -101,5 +101,9 @@ impl<F: Family> Settings for SupervisedExperiment<F> {
         let mut settings = self.clone();
         settings.train.checkpoint_minutes = before.train.checkpoint_minutes;
         settings
+    }
+
+    fn data_files(&self) -> Option<DataFiles> {
+        F::data_files(&self.data)
     }
 }

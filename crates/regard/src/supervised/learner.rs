@@ -51,7 +51,7 @@ pub fn train_on<F: Family>(
     observer: &mut dyn Observer,
 ) -> Result<Trained> {
     Sections::validate(&training.experiment)?;
-    train_from(training, device, observer, |experiment, device| {
+    train_from(training, device, observer, None, |experiment, device| {
         Learner::with_data(experiment, data, config, device)?.beside_base()
     })
 }

@@ -24,7 +24,7 @@ use serde::de::DeserializeOwned;
 
 use crate::experiment::Given;
 use crate::store::{NetworkConfig, Weights};
-use crate::train::{FamilyTraining, Measure, Rounding, Shard, Shuffled, ValidationMetrics};
+use crate::train::{DataFiles, FamilyTraining, Measure, Rounding, Shard, Shuffled, ValidationMetrics};
 pub use crate::train::{Trained, Training};
 use crate::{Error, Result};
 use base::{BesideNetwork, BlendOptions, TaskPredictions};
@@ -166,6 +166,8 @@ pub trait Family: Clone + Debug + PartialEq + Sized + 'static {
     /// # Errors
     /// Those of reading the data; [`Error::Config`](crate::Error::Config) for data that the task does not fit.
     fn load(experiment: &SupervisedExperiment<Self>) -> Result<(Self::TrainingData, Self::Config)>;
+    /// The files that [`Self::load`] reads; `None` where it generates the examples.
+    fn data_files(data: &Self::Data) -> Option<DataFiles>;
     /// Number of training examples; `None` if epochs do not follow them and have `train.steps_per_epoch` steps.
     fn samples(data: &Self::TrainingData) -> Option<usize>;
     /// The least number of steps that the training examples need.

@@ -19,6 +19,8 @@ pub struct Model<F: Family> {
     pub network: F::Network,
     /// The experiment the model comes from, where its folder says so.
     pub experiment: Option<SupervisedExperiment<F>>,
+    /// SHA-256 of the data of the training, where its folder says so.
+    pub data_sha256: Option<String>,
     /// The base learners beside the network, where it has any.
     pub base: Option<<F::Base as BesideNetwork<F>>::Record>,
     /// Errors on the validation examples of its training, where its folder has them.
@@ -33,6 +35,7 @@ impl<F: Family> Clone for Model<F> {
             config: self.config.clone(),
             network: self.network.clone(),
             experiment: self.experiment.clone(),
+            data_sha256: self.data_sha256.clone(),
             base: self.base.clone(),
             errors: self.errors.clone(),
             device: self.device.clone(),
@@ -48,7 +51,8 @@ impl<F: Family> Model<F> {
         experiment: Option<SupervisedExperiment<F>>,
         device: &Device,
     ) -> Self {
-        Self { config, network, experiment, base: None, errors: None, device: device.clone() }
+        let device = device.clone();
+        Self { config, network, experiment, data_sha256: None, base: None, errors: None, device }
     }
 
     /// Opens the folder of a model.
@@ -62,7 +66,8 @@ impl<F: Family> Model<F> {
         let experiment = experiment.and_then(|value| serde_json::from_value(value).ok());
         let base = BaseRecord::open(folder)?;
         let errors = ValidationErrors::open(folder)?;
-        Ok(Self { base, errors, ..Self::new(found.config().clone(), network, experiment, device) })
+        let data_sha256 = found.manifest().and_then(|manifest| manifest.data_sha256.clone());
+        Ok(Self { data_sha256, base, errors, ..Self::new(found.config().clone(), network, experiment, device) })
     }
 
     /// The model with one part of its answer alone.
@@ -96,5 +101,20 @@ impl<F: Family> Model<F> {
     pub fn known_experiment(&self) -> Result<&SupervisedExperiment<F>> {
         let reason = "is required: the model folder does not record the training data";
         self.experiment.as_ref().ok_or_else(|| Error::config("--data", reason))
+    }
+
+    /// The experiment the model comes from, whose data is still that of the training: of other data, examples of the training
+    /// would be among those that its split holds out. Models whose folder has no digest of the data are not checked.
+    ///
+    /// # Errors
+    /// As [`Self::known_experiment`]; [`Error::Config`] for data that was changed since.
+    pub fn experiment_on_same_data(&self) -> Result<&SupervisedExperiment<F>> {
+        let experiment = self.known_experiment()?;
+        if let (Some(before), Some(files)) = (&self.data_sha256, F::data_files(&experiment.data)) {
+            let path = files.path().display();
+            let hint = format!("put the old data back, or measure on this one as it is with `--data {path}`");
+            files.check(files.sha256().as_deref(), Some(before), "the model", &hint)?;
+        }
+        Ok(experiment)
     }
 }

@@ -6,6 +6,7 @@
 
 mod average;
 mod checkpoint;
+mod data_files;
 mod dropout;
 mod losses;
 mod measures;
@@ -29,6 +30,7 @@ use std::time::{Duration, Instant};
 
 pub(crate) use average::RunningAverage;
 pub(crate) use checkpoint::Checkpoint;
+pub use data_files::DataFiles;
 pub(crate) use dropout::{dropped, factor};
 pub use losses::LossOptions;
 pub(crate) use losses::{

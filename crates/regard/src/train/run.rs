@@ -14,7 +14,9 @@ use serde::{Deserialize, Serialize};
 use super::pace::{Pace, Pacing, shortened};
 use super::ranks::program;
 use super::run_folder::occupied;
-use super::{Checkpoint, Ended, Event, Limits, Measure, Measures, Observer, Ranks, RunFolder, Step, Valid, Written};
+use super::{
+    Checkpoint, DataFiles, Ended, Event, Limits, Measure, Measures, Observer, Ranks, RunFolder, Step, Valid, Written,
+};
 use crate::store::Manifest;
 use crate::store::manifest::sha256;
 use crate::{Error, Result};
@@ -33,6 +35,8 @@ pub(crate) trait Settings: Clone + PartialEq + Serialize + Sized {
     fn set_shards(&mut self, shards: usize);
     /// The same with those settings of `before` that may change when a run is resumed.
     fn continuing(&self, before: &Self) -> Self;
+    /// The files from which the data is read; `None` where it is generated.
+    fn data_files(&self) -> Option<DataFiles>;
 }
 
 /// The length of a run, and how often metrics and checkpoints are written.
@@ -201,6 +205,9 @@ struct State<S> {
     /// The command that began the run; none in checkpoints of versions that did not keep it.
     #[serde(default)]
     command: Option<String>,
+    /// SHA-256 of the files of data; none where there are no files, and in checkpoints of versions that did not keep it.
+    #[serde(default)]
+    data_sha256: Option<String>,
 }
 
 impl<S: DeserializeOwned> State<S> {
@@ -229,17 +236,18 @@ pub(crate) fn train_with<L: Begin>(
     device: &Device,
     observer: &mut dyn Observer,
 ) -> Result<Trained> {
-    train_from::<L>(training, device, observer, L::begin)
+    train_from::<L>(training, device, observer, training.experiment.data_files(), L::begin)
 }
 
-/// As [`train_with`], with a learner that `begin` makes.
+/// As [`train_with`], with a learner that `begin` makes of the data of `files`; `None` for data in memory.
 pub(crate) fn train_from<L: Learning>(
     training: &Training<L::Experiment>,
     device: &Device,
     observer: &mut dyn Observer,
+    files: Option<DataFiles>,
     begin: impl FnOnce(&L::Experiment, &Device) -> Result<L>,
 ) -> Result<Trained> {
-    let mut run = Run::<L>::open(training, device, begin)?;
+    let mut run = Run::<L>::open(training, device, files, begin)?;
     run.learner.warnings().into_iter().for_each(|warning| observer.event(&Event::Warning(warning)));
     run.learner.notes().into_iter().for_each(|note| observer.event(&Event::Note(note)));
     if training.resume && run.learner.steps() == 0 {
@@ -332,6 +340,8 @@ struct Run<'a, L: Learning> {
     precision_before: Option<String>,
     /// The command that began the run, for the manifest.
     command: String,
+    /// SHA-256 of the files of data, on the rank that writes.
+    data_sha256: Option<String>,
     /// If true, the note about the time limit was made.
     is_short: bool,
 }
@@ -348,6 +358,7 @@ impl<'a, L: Learning> Run<'a, L> {
     fn open(
         training: &'a Training<L::Experiment>,
         device: &Device,
+        files: Option<DataFiles>,
         begin: impl FnOnce(&L::Experiment, &Device) -> Result<L>,
     ) -> Result<Self> {
         let ranks = Ranks::current();
@@ -361,15 +372,25 @@ impl<'a, L: Learning> Run<'a, L> {
         experiment.set_shards(shards.try_into().map_or(1, |bytes| u64::from_le_bytes(bytes) as usize));
         ranks.shards(experiment.shards())?;
 
+        let checkpoint = if training.resume { Self::checkpoint_of_first(&ranks, &training.out)? } else { None };
+        let checkpoint =
+            checkpoint.map(|found| State::<L::State>::of(&found).map(|state| (found, state))).transpose()?;
+        // Ranks compare what they have read.
+        let files = files.filter(|_| ranks.is_first());
+        let data_sha256 = files.as_ref().and_then(DataFiles::sha256);
+        if let (Some(files), Some((_, state))) = (&files, &checkpoint) {
+            // Before the data is read: scales, splits and base learners of other data do not fit the weights.
+            files
+                .check(data_sha256.as_deref(), state.data_sha256.as_deref(), "the run", OTHER_DATA)
+                .map_err(|error| error.in_file(&training.out))?;
+        }
         let mut learner = begin(&experiment, device)?;
         if ranks.are_several() {
             ranks.check_same(&[("data", learner.data_digest()?)])?;
         }
-        let checkpoint = if training.resume { Self::checkpoint_of_first(&ranks, &training.out)? } else { None };
         let (mut window, mut written) = (Window::default(), Written::default());
         let (mut pace, mut precision_before, mut command) = (None, None, None);
-        if let Some(checkpoint) = checkpoint {
-            let state = State::<L::State>::of(&checkpoint)?;
+        if let Some((checkpoint, state)) = checkpoint {
             learner = learner.restored(checkpoint, state.learner)?;
             (window, written, pace) = (state.window, state.written, state.pace);
             (precision_before, command) = (state.precision, state.command);
@@ -400,6 +421,7 @@ impl<'a, L: Learning> Run<'a, L> {
             pace,
             precision_before,
             command,
+            data_sha256,
             is_short: false,
         })
     }
@@ -576,7 +598,8 @@ impl<'a, L: Learning> Run<'a, L> {
         }
         let (learner, window, written) = (self.learner.state(), self.window.clone(), folder.written()?);
         let (precision, command) = (Some(precision().name().to_owned()), Some(self.command.clone()));
-        let state = State { learner, window, written, pace: self.pace, precision, command };
+        let (pace, data_sha256) = (self.pace, self.data_sha256.clone());
+        let state = State { learner, window, written, pace, precision, command, data_sha256 };
         checkpoint.state = serde_json::to_value(state).map_err(|error| Error::state("checkpoint", error))?;
         folder.save(&checkpoint)?;
         observer.event(&Event::Saved { step: checkpoint.step });
@@ -590,6 +613,7 @@ impl<'a, L: Learning> Run<'a, L> {
         let mut manifest = Manifest::now(self.command.clone());
         manifest.experiment = Some(serde_json::to_value(experiment).map_err(|error| Error::state("manifest", error))?);
         manifest.seed = Some(self.length.seed);
+        manifest.data_sha256.clone_from(&self.data_sha256);
         manifest.wall_seconds = Some(folder.seconds());
         let RunPosition { step: steps, instances, .. } = self.position();
         manifest.metrics.insert("steps".into(), steps as f64);
@@ -599,6 +623,9 @@ impl<'a, L: Learning> Run<'a, L> {
         Ranks::alone(|| self.learner.save_model(folder.path(), manifest))
     }
 }
+
+/// The way out of a run whose data was changed.
+const OTHER_DATA: &str = "put the old data back, or train anew on this one with another folder (`--out`)";
 
 /// The next thing to do.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]

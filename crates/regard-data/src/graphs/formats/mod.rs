@@ -47,6 +47,16 @@ pub fn read(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Graphs> {
     })
 }
 
+/// The files that [`read`] reads for a path, as far as they exist: one file, nodes and edges, or those of a folder by name.
+#[must_use]
+pub fn files(path: &Path, options: &ReadOptions) -> Vec<PathBuf> {
+    if crate::file::is_folder(path) {
+        return tu_folder::files(path);
+    }
+    let edges = if options.smiles.is_some() { None } else { edges_beside(path, options).ok() };
+    std::iter::once(path.to_path_buf()).chain(edges.filter(|edges| crate::file::is_file(edges))).collect()
+}
+
 fn parse(text: &str, delimiter: Option<u8>, path: &Path, options: &ReadOptions) -> Result<Graphs> {
     let options = &ReadOptions { delimiter: delimiter.or(options.delimiter), ..options.clone() };
     let only = |format: Result<Graphs>| match &options.edges {

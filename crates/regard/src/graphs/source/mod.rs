@@ -4,7 +4,7 @@ mod on_disk;
 mod prepared;
 mod splits;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use regard_data::graphs::formats::{self, ReadOptions};
@@ -162,10 +162,19 @@ pub fn read_encoded(
     labelled: bool,
     model: Option<&GraphTransformerConfig>,
 ) -> Result<Graphs> {
+    Ok(formats::read(path, &read_options(data, labelled, model))?)
+}
+
+/// The files that are read for the path of an experiment.
+pub(crate) fn files(data: &GraphData) -> Vec<PathBuf> {
+    formats::files(Path::new(&data.path), &read_options(data, true, None))
+}
+
+fn read_options(data: &GraphData, labelled: bool, model: Option<&GraphTransformerConfig>) -> ReadOptions {
     // Without names, features are those of the file in its order.
     let known = |names: &[String], count: usize| (names.len() == count).then(|| names.to_vec());
     let named = |column: &str| (!column.is_empty()).then(|| column.to_owned());
-    let options = ReadOptions {
+    ReadOptions {
         decimal: data.decimal.mark(),
         smiles: named(&data.smiles),
         rule: match data.atom_features {
@@ -182,8 +191,7 @@ pub fn read_encoded(
         node_features: model.and_then(|model| known(&model.data.node_columns, model.node_numbers)),
         edge_features: model.and_then(|model| known(&model.data.edge_columns, model.edge_numbers)),
         ..ReadOptions::default()
-    };
-    Ok(formats::read(path, &options)?)
+    }
 }
 
 /// Graphs with positions, without targets.

@@ -5,15 +5,15 @@ use std::path::Path;
 use burn::tensor::Device;
 
 use super::learner::{Counters, Learner, Measured, PolicyLearner};
-use super::source::InstanceSource;
+use super::source::{InstanceSource, files};
 use super::validation::Validation;
 use crate::routes::environment::{Environment, ProblemEnvironment};
 use crate::routes::experiment::RouteExperiment;
 use crate::routes::model::ModelDir;
 use crate::store::Manifest;
 use crate::train::{
-    Begin, Checkpoint, Learning, Measure, Measures, Observer, Pace, RunLength, Settings, Trained, ValidationMetrics,
-    train_from, train_with,
+    Begin, Checkpoint, DataFiles, Learning, Measure, Measures, Observer, Pace, RunLength, Settings, Trained,
+    ValidationMetrics, train_from, train_with,
 };
 use crate::{Error, Result};
 use regard_routing::registry::{ProblemVisitor, with_problem};
@@ -54,7 +54,7 @@ pub fn train_in<E: Environment>(
     observer: &mut dyn Observer,
 ) -> Result<Trained> {
     training.experiment.validate()?;
-    train_from(training, device, observer, |experiment, device| {
+    train_from(training, device, observer, None, |experiment, device| {
         let source = InstanceSource::in_environment(environment, experiment)?;
         Trainer::of(experiment, PolicyLearner::with_source(experiment, source, device)?)
     })
@@ -93,6 +93,12 @@ impl Settings for RouteExperiment {
         settings.train.epochs = before.train.epochs;
         settings.train.checkpoint_minutes = before.train.checkpoint_minutes;
         settings
+    }
+
+    fn data_files(&self) -> Option<DataFiles> {
+        let folder = &self.data.folder;
+        let files = if folder.is_empty() { vec![] } else { files(Path::new(folder)).ok()? };
+        (!files.is_empty()).then(|| DataFiles::new("data.folder", folder, files))
     }
 }
 

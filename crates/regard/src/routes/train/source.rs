@@ -143,7 +143,8 @@ fn past<P: Problem>(data: &DataSettings, notes: &mut Vec<String>) -> Result<Vec<
     }
 }
 
-fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+/// The files of instances in a folder, in the order of their names.
+pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let unreadable = |source| Error::Io { path: folder.to_path_buf(), source };
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {

@@ -160,9 +160,9 @@ impl SetModel {
     ///
     /// # Errors
     /// [`Error::Config`] for a model whose folder says nothing of its experiment, and for one that holds out nothing;
-    /// those of reading the file.
+    /// those of reading the file, and for one that was changed since the training.
     pub fn measure_held_out(&self, sets: Option<usize>) -> Result<ModelMetrics> {
-        let mut experiment = self.known_experiment()?.clone();
+        let mut experiment = self.experiment_on_same_data()?.clone();
         experiment.eval.num_sets = sets.unwrap_or(experiment.eval.num_sets);
         let (source, _) = Source::of(&experiment)?;
         if !source.has_validation() {

@@ -57,6 +57,20 @@ pub fn read(folder: impl AsRef<Path>) -> Result<Graphs> {
     }
 }
 
+/// The files of the data set of a folder, by name; none where it has no data set.
+pub(super) fn files(folder: &Path) -> Vec<PathBuf> {
+    let Ok(set) = Set::of(folder) else { return vec![] };
+    let begin = format!("{}_", set.name);
+    let is_part = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str());
+        name.is_some_and(|name| name.starts_with(&begin) && name.ends_with(".txt"))
+    };
+    let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+    let mut files: Vec<PathBuf> = entries.filter(is_part).collect();
+    files.sort();
+    files
+}
+
 /// The files of a data set.
 struct Set {
     folder: PathBuf,
