@@ -71,7 +71,7 @@ impl Run {
         if let Some(error) = error.lock().ok().and_then(|mut error| error.take()) {
             return Err(error);
         }
-        let Trained { steps, instances, seconds, ended, validation_cost, parameters } = trained.or_raise()?;
+        let Trained { steps, instances, seconds, ended, validation_cost, parameters, .. } = trained.or_raise()?;
         let result = PyDict::new(py);
         result.set_item("steps", steps)?;
         result.set_item("instances", instances)?;
@@ -123,7 +123,7 @@ fn measures_of<'py>(py: Python<'py>, measures: &Measures) -> PyResult<Bound<'py,
 fn event_of<'py>(py: Python<'py>, event: &Event) -> PyResult<Bound<'py, PyDict>> {
     let found = PyDict::new(py);
     match event {
-        Event::Started { first_step, steps, steps_per_epoch, parameters } => {
+        Event::Started { first_step, steps, steps_per_epoch, parameters, .. } => {
             found.set_item("kind", "started")?;
             found.set_item("step", first_step)?;
             found.set_item("steps", steps)?;

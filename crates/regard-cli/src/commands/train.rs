@@ -170,10 +170,11 @@ fn sentence(trained: &Trained, out: &str) -> String {
         Ended::Interrupted => "stopped",
     };
     format!(
-        "{why} after {} steps, {} instances, {}: validation {:.4}; wrote {out}",
+        "{why} after {} steps, {} instances, {}: {} {:.4}; wrote {out}",
         number::count(trained.steps as usize),
         number::count(trained.instances as usize),
         number::seconds(trained.seconds),
+        if trained.held_out { "validation" } else { "training" },
         trained.validation_cost,
     )
 }
@@ -245,7 +246,7 @@ impl<'a> Watch<'a> {
 
     fn see(&mut self, event: &Event) {
         match event {
-            Event::Started { first_step, steps, steps_per_epoch, parameters } => {
+            Event::Started { first_step, steps, steps_per_epoch, parameters, held_out } => {
                 self.open_board();
                 self.first_step = *first_step;
                 self.begun = Instant::now();
@@ -260,6 +261,7 @@ impl<'a> Watch<'a> {
                         device: &self.device,
                         threads: rayon::current_num_threads(),
                         time: self.time,
+                        held_out: *held_out,
                     },
                 ));
             }

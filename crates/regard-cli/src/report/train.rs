@@ -22,6 +22,8 @@ pub(crate) struct Started<'a> {
     pub(crate) threads: usize,
     /// Seconds after which this part of the run ends.
     pub(crate) time: Option<f64>,
+    /// If true, validations measure examples that are not learnt from.
+    pub(crate) held_out: bool,
 }
 
 /// The training after one step.
@@ -60,6 +62,11 @@ pub(crate) struct TrainProgress {
     verbose: bool,
 }
 
+/// The name of the cost of a validation.
+fn measured(held_out: bool) -> &'static str {
+    if held_out { "valid" } else { "training" }
+}
+
 /// Length of a run.
 #[derive(Debug, Clone, Copy)]
 struct Length {
@@ -68,6 +75,8 @@ struct Length {
     first_step: u64,
     /// Seconds after which this part of the run ends.
     time: Option<f64>,
+    /// If true, validations measure examples that are not learnt from.
+    held_out: bool,
 }
 
 /// Form of the progress.
@@ -95,8 +104,8 @@ impl TrainProgress {
     }
 
     fn with_view(started: &Started<'_>, view: View) -> Self {
-        let Started { steps, steps_per_epoch, first_step, time, .. } = *started;
-        let length = Length { steps, steps_per_epoch: steps_per_epoch.max(1), first_step, time };
+        let Started { steps, steps_per_epoch, first_step, time, held_out, .. } = *started;
+        let length = Length { steps, steps_per_epoch: steps_per_epoch.max(1), first_step, time, held_out };
         Self { length, view, valid: None, verbose: false }
     }
 
@@ -176,7 +185,8 @@ fn write_line(out: &mut impl Write, line: &str) {
 
 /// The line before the first step.
 fn started_text(started: &Started<'_>) -> String {
-    let Started { experiment, steps, steps_per_epoch, first_step, parameters, device, threads, time: limit } = *started;
+    let Started { experiment, steps, steps_per_epoch, first_step, parameters, device, threads, time: limit, .. } =
+        *started;
     let epochs = steps.div_ceil(steps_per_epoch.max(1));
     let mut text = format!(
         "training {experiment}: {}, {} in {}, on {device} with {}",
@@ -202,7 +212,8 @@ fn epoch_text(epoch: u64, length: &Length) -> String {
 /// Text to the right of the bar and below it.
 fn bar_text(step: &Step, valid: Option<f64>, length: &Length) -> String {
     let (done, of) = length.within_epoch(step);
-    let valid = valid.map(|cost| format!("  valid {cost:.3}")).unwrap_or_default();
+    let name = measured(length.held_out);
+    let valid = valid.map(|cost| format!("  {name} {cost:.3}")).unwrap_or_default();
     format!(
         "{} of {}  {}\n  {}{valid}  {}",
         count(done),
@@ -222,7 +233,7 @@ fn step_text(step: &Step, length: &Length) -> String {
 
 /// A line about a validation.
 fn valid_text(valid: &Valid, length: &Length, verbose: bool) -> String {
-    let mut text = format!("{}  valid {:.3}", epoch_text(valid.epoch, length), valid.cost);
+    let mut text = format!("{}  {} {:.3}", epoch_text(valid.epoch, length), measured(length.held_out), valid.cost);
     if let Some(previous) = valid.previous.filter(|&previous| previous != 0.0) {
         text += &format!(" ({})", number::change(valid.cost / previous - 1.0));
     }
@@ -336,6 +347,7 @@ mod tests {
         device: "cpu",
         threads: 2,
         time: None,
+        held_out: true,
     };
 
     fn at(step: u64, seconds: f64) -> Step {

@@ -153,6 +153,23 @@ fn a_run_goes_on_and_is_measured_on_the_data_it_was_trained_on_alone() {
 }
 
 #[test]
+fn a_training_ends_with_the_weights_of_network_and_base_learners() {
+    let folder = folder();
+    let none_held_out =
+        with(&["train", "sets/mil"], &["--set", "data.validation_fraction=0", "--steps", "20", "--out", "all"]);
+    let said = regard(folder.path(), &none_held_out).done();
+    for part in ["the network has no weight in the answer", "no weights were fitted to held-out examples: "] {
+        assert!(said.err.contains(part), "{part}: {said:?}");
+    }
+    assert!(said.out.contains(": training ") && !format!("{said:?}").contains("valid"), "{said:?}");
+    let held_out = with(&["train", "sets/mil"], &["--steps", "20", "--out", "run"]);
+    let said = regard(folder.path(), &held_out).done();
+    assert!(said.out.contains(": validation ") && said.err.contains("the answer"), "{said:?}");
+    let alone = with(&["train", "sets/mil"], &["--set", "eval.blend=false", "--steps", "20", "--out", "alone"]);
+    assert!(!regard(folder.path(), &alone).done().err.contains("the answer"));
+}
+
+#[test]
 fn another_file_is_measured_on() {
     let folder = folder();
     fs::write(folder.path().join("other.csv"), customers(6)).unwrap();

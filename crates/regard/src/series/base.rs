@@ -17,7 +17,7 @@ use super::model::{PatchTst, PatchTstConfig};
 use super::predict::{SeriesModel, together as together_at};
 use super::source::Source;
 use crate::supervised::Context;
-use crate::supervised::base::{BaseRecord, Beside, BesideNetwork, note};
+use crate::supervised::base::{BaseRecord, Beside, BesideNetwork, not_fitted_note, note};
 use crate::{Error, Result};
 
 /// The longest time for base forecasters beside a training or an evaluation.
@@ -62,6 +62,10 @@ impl BaseRecord for BaseForecasters {
     fn set_base_only(&mut self) -> Result<()> {
         self.weights = [0.0, 1.0];
         Ok(())
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.not_fitted.iter().map(|reason| not_fitted_note(reason)).collect()
     }
 }
 

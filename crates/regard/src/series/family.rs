@@ -133,6 +133,13 @@ impl Family for TimeSeries {
         true
     }
 
+    fn holds_out(data: &TrainingData) -> bool {
+        match data {
+            TrainingData::Windows(source) => source.validation.is_some(),
+            TrainingData::Classes(labelled) => !labelled.validation.is_empty(),
+        }
+    }
+
     fn warnings(data: &TrainingData) -> Vec<String> {
         let notes = match data {
             TrainingData::Windows(source) => source.notes.as_slice(),

@@ -154,6 +154,23 @@ pub trait BaseRecord: Clone + Debug + Serialize + DeserializeOwned {
     /// # Errors
     /// [`Error::Config`] with `--only` for a target that has none.
     fn set_base_only(&mut self) -> Result<()>;
+    /// Why weights were not fitted to held-out examples, and what was left out, a sentence each.
+    fn remarks(&self) -> Vec<String>;
+
+    /// The parts of the answer with their weights, and the [remarks](Self::remarks), a sentence each.
+    fn notes(&self) -> Vec<String> {
+        let [network, base] = self.weights();
+        let parts = match network {
+            0.0 => "the network has no weight in the answer, which is that of the base learners".to_owned(),
+            1.0 => "the base learners have no weight in the answer, which is that of the network".to_owned(),
+            _ => format!(
+                "the answer takes {:.0} % of the network and {:.0} % of the base learners",
+                100.0 * network,
+                100.0 * base
+            ),
+        };
+        std::iter::once(parts).chain(self.remarks()).collect()
+    }
 
     /// Reads the record of a model's folder; `None` where the model has no base learners.
     ///
@@ -271,6 +288,26 @@ impl<F: Clone + Debug + Serialize + DeserializeOwned> BaseRecord for BaseModel<F
         self.reports.iter_mut().for_each(|report| report.weights = [0.0, 1.0]);
         Ok(())
     }
+
+    fn remarks(&self) -> Vec<String> {
+        let not_fitted = self.reports.iter().filter_map(|report| report.not_fitted.as_ref());
+        let not_fitted = not_fitted.map(|reason| not_fitted_note(reason));
+        let left_out = self.reports.iter().flat_map(|report| &report.left_out);
+        let left_out = left_out.map(|LeftOut { name, reason }| format!("left out: {name}: {reason}"));
+        let mut all: Vec<String> = vec![];
+        // Tasks share their features, and most reasons.
+        for note in not_fitted.chain(left_out) {
+            if !all.contains(&note) {
+                all.push(note);
+            }
+        }
+        all
+    }
+}
+
+/// The remark on weights that were not fitted.
+pub(crate) fn not_fitted_note(reason: &str) -> String {
+    format!("no weights were fitted to held-out examples: {reason}")
 }
 
 impl<F> BaseModel<F> {

@@ -441,6 +441,19 @@ impl<F: Family> Learning for Learner<F> {
         self.base.as_ref().and_then(BesideNetwork::note).into_iter().collect()
     }
 
+    /// The base learners beside the model that is saved, with their weights.
+    fn closing_notes(&self, folder: &Path) -> Result<Vec<String>> {
+        let record: Option<<F::Base as BesideNetwork<F>>::Record> = match self.base {
+            Some(_) => BaseRecord::open(folder)?,
+            None => None,
+        };
+        Ok(record.map(|record| record.notes()).unwrap_or_default())
+    }
+
+    fn holds_out(&self) -> bool {
+        F::holds_out(&self.data)
+    }
+
     fn data_digest(&self) -> Result<String> {
         Ok(digest(&self.data))
     }

@@ -177,6 +177,10 @@ pub trait Family: Clone + Debug + PartialEq + Sized + 'static {
     /// If true, epochs are validated: validation examples exist, or the family validates on its training examples
     /// where there are none.
     fn has_validation(data: &Self::TrainingData) -> bool;
+    /// If true, a validation measures examples that are not learnt from.
+    fn holds_out(data: &Self::TrainingData) -> bool {
+        Self::has_validation(data)
+    }
     /// Warnings about the data, a sentence each.
     fn warnings(_data: &Self::TrainingData) -> Vec<String> {
         vec![]

@@ -68,10 +68,12 @@ pub enum Event {
         steps_per_epoch: u64,
         /// Trainable numbers of the network.
         parameters: usize,
+        /// If true, validations measure examples that are not learnt from; if false, the training examples.
+        held_out: bool,
     },
     /// A warning about the data, a sentence.
     Warning(String),
-    /// Something that is known before the first step, a sentence.
+    /// Something that is known before the first step, or of the model that was saved, a sentence.
     Note(String),
     /// A step of the optimiser was made.
     Step(Step),

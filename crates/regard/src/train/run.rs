@@ -122,6 +122,17 @@ pub(crate) trait Learning: Sized {
     fn notes(&self) -> Vec<String> {
         vec![]
     }
+    /// Notes on the model that was saved in `folder`, a sentence each.
+    ///
+    /// # Errors
+    /// Those of reading the folder.
+    fn closing_notes(&self, _folder: &Path) -> Result<Vec<String>> {
+        Ok(vec![])
+    }
+    /// If true, a validation measures examples that are not learnt from.
+    fn holds_out(&self) -> bool {
+        true
+    }
     /// The schedule of the learning rate, for a note; `None` where no rate follows from the number of the step.
     fn schedule(&self) -> Option<String>;
     /// Brings the end of the schedule forward.
@@ -182,8 +193,10 @@ pub struct Trained {
     pub seconds: f64,
     /// Why it ended.
     pub ended: Ended,
-    /// Mean cost on the validation set at the end.
+    /// Mean cost on the validation set at the end; on the training set where nothing is held out.
     pub validation_cost: f64,
+    /// If true, `validation_cost` is that of examples which were not learnt from.
+    pub held_out: bool,
     /// Parameters of the network.
     pub parameters: usize,
 }
@@ -267,6 +280,7 @@ pub(crate) fn train_from<L: Learning>(
         steps: total.min(training.limits.steps.unwrap_or(u64::MAX)),
         steps_per_epoch: length.steps_per_epoch,
         parameters: run.learner.parameters(),
+        held_out: run.learner.holds_out(),
     });
     let begun = Instant::now();
     let (mut saved, mut saved_step) = (Instant::now(), None);
@@ -315,12 +329,17 @@ pub(crate) fn train_from<L: Learning>(
             checked
         }
     };
+    if let Some(folder) = &run.folder {
+        let notes = run.learner.closing_notes(folder.path())?;
+        notes.into_iter().for_each(|note| observer.event(&Event::Note(note)));
+    }
     Ok(Trained {
         steps,
         instances: steps * length.batch,
         seconds: run.seconds(),
         ended,
         validation_cost: checked.cost,
+        held_out: run.learner.holds_out(),
         parameters: run.learner.parameters(),
     })
 }
