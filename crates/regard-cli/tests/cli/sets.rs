@@ -170,6 +170,33 @@ fn a_training_ends_with_the_weights_of_network_and_base_learners() {
 }
 
 #[test]
+fn a_resumed_run_takes_more_epochs_where_no_step_depends_on_them() {
+    let folder = folder();
+    let plain = ["--set", "eval.blend=false", "--set", "train.log_steps=1", "--set"];
+    let train = |schedule: &'static str, last: &[&'static str]| {
+        regard(folder.path(), &with(&["train", "sets/mil"], &[&plain[..], &[schedule], last].concat()))
+    };
+    let files = |run: &str| {
+        ["model.safetensors", "metrics.jsonl"].map(|name| fs::read(folder.path().join(run).join(name)).unwrap())
+    };
+    let more = ["train", "--resume", "--json", "--set", "train.epochs=3", "--out"];
+    let constant = "train.schedule=constant";
+    train(constant, &["--set", "train.epochs=2", "--out", "run"]).done();
+    let resumed = regard(folder.path(), &[&more[..], &["run"]].concat()).done().json();
+    assert_eq!((resumed["steps"].as_u64(), resumed["ended"].as_str()), (Some(30), Some("complete")));
+    train(constant, &["--set", "train.epochs=3", "--out", "straight"]).done();
+    assert!(files("run") == files("straight"));
+
+    train("train.schedule=cosine", &["--set", "train.epochs=2", "--out", "cosine"]).done();
+    let refused = regard(folder.path(), &[&more[..], &["cosine"]].concat());
+    for part in
+        ["`train.epochs`: is 3, but the run has 2", "only `train.checkpoint_minutes` may change", "train.schedule"]
+    {
+        assert!(refused.code == Some(2) && refused.err.contains(part), "{part}: {refused:?}");
+    }
+}
+
+#[test]
 fn another_file_is_measured_on() {
     let folder = folder();
     fs::write(folder.path().join("other.csv"), customers(6)).unwrap();

@@ -100,7 +100,14 @@ impl<F: Family> Settings for SupervisedExperiment<F> {
     fn continuing(&self, before: &Self) -> Self {
         let mut settings = self.clone();
         settings.train.checkpoint_minutes = before.train.checkpoint_minutes;
+        if before.may_change_epochs() {
+            settings.train.epochs = before.train.epochs;
+        }
         settings
+    }
+
+    fn may_change_epochs(&self) -> bool {
+        !self.train.schedule.depends_on_epochs()
     }
 
     fn data_files(&self) -> Option<DataFiles> {

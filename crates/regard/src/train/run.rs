@@ -35,6 +35,8 @@ pub(crate) trait Settings: Clone + PartialEq + Serialize + Sized {
     fn set_shards(&mut self, shards: usize);
     /// The same with those settings of `before` that may change when a run is resumed.
     fn continuing(&self, before: &Self) -> Self;
+    /// If true, the number of epochs may change when a run is resumed: no step depends on it.
+    fn may_change_epochs(&self) -> bool;
     /// The files from which the data is read; `None` where it is generated.
     fn data_files(&self) -> Option<DataFiles>;
 }
@@ -289,8 +291,12 @@ pub(crate) fn train_from<L: Learning>(
     let time = training.limits.time.filter(|_| run.pace.is_none());
     let mut pacing = time.map(|time| Pacing::new(time, run.learner.steps()));
     if let Some(pace) = run.pace {
+        let undone = match training.experiment.may_change_epochs() {
+            true => "another `train.epochs` undoes that",
+            false => "a training anew with another folder (`--out`) goes through all of them",
+        };
         observer.event(&Event::Note(format!(
-            "the training was shortened by --time: it ends at step {} of {total}; another `train.epochs` undoes that",
+            "the training was shortened by --time: it ends at step {} of {total}; {undone}",
             pace.length
         )));
     }
@@ -738,8 +744,14 @@ fn comparable<E: Settings>(before: &E, now: &E) -> Result<()> {
     };
     let differs = flat(before).zip(flat(&allowed)).find(|(a, b)| a != b);
     let Some(((key, old), (_, new))) = differs else { return Ok(()) };
-    Err(Error::config(key, format!("is {new}, but the run has {old}"))
-        .with_hint("only `train.epochs` and `train.checkpoint_minutes` may change when a run is resumed"))
+    let hint = match before.may_change_epochs() {
+        true => "only `train.epochs` and `train.checkpoint_minutes` may change when a run is resumed",
+        false => {
+            "only `train.checkpoint_minutes` may change when a run is resumed: with this `train.schedule` the learning \
+             rate of every step depends on `train.epochs`"
+        }
+    };
+    Err(Error::config(key, format!("is {new}, but the run has {old}")).with_hint(hint))
 }
 
 #[cfg(test)]

@@ -26,6 +26,16 @@ pub enum Schedule {
     OneCycle,
 }
 
+impl Schedule {
+    /// If true, the rate of a step depends on the number of epochs.
+    pub(crate) fn depends_on_epochs(self) -> bool {
+        match self {
+            Self::Step | Self::Cosine | Self::OneCycle => true,
+            Self::Constant | Self::Plateau | Self::Halving | Self::Tenths => false,
+        }
+    }
+}
+
 /// The order in which the factors of a rate are multiplied and divided.
 ///
 /// The orders differ in the last bit of the result. Each family keeps the order its models were trained with, so

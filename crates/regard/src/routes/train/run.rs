@@ -95,6 +95,11 @@ impl Settings for RouteExperiment {
         settings
     }
 
+    /// The learning rate decays by epochs, whatever their number.
+    fn may_change_epochs(&self) -> bool {
+        true
+    }
+
     fn data_files(&self) -> Option<DataFiles> {
         let folder = &self.data.folder;
         let files = if folder.is_empty() { vec![] } else { files(Path::new(folder)).ok()? };
