@@ -331,7 +331,8 @@ impl<F: Family> Learner<F> {
     /// learner is then as it was before the step.
     pub fn learn(&mut self) -> Result<Measures> {
         let (step, steps_per_epoch, epochs) = (self.counters.step, self.epoch_length(), self.epochs());
-        self.freeze(step / steps_per_epoch);
+        let place = self.pace.map_or(step, |pace| pace.place(step));
+        self.freeze(place / steps_per_epoch);
         let train = &self.experiment.train;
         let shards = Ranks::current().shards_of(train.shards);
         let shards = Ranks::current().shards(shards)?;
@@ -343,7 +344,6 @@ impl<F: Family> Learner<F> {
             let batch = BatchPosition { step, steps_per_epoch, order: &mut *order, shard };
             F::loss(network, &context, batch, &mut Pcg64Mcg::seed_from_u64(shard.seed(seed)))
         };
-        let place = self.pace.map_or(step, |pace| pace.place(step));
         let position = Position { step: place, steps_per_epoch, epochs };
         let rate = train.learning_rates(F::ROUNDING).at(position, self.counters.plateau.factor);
         self.trainee.set_beta(rate.beta);
@@ -460,7 +460,11 @@ impl<F: Family> Learning for Learner<F> {
 
     fn schedule(&self) -> Option<String> {
         let train = &self.experiment.train;
+        let head_first = |epoch| F::trains_head_only(&self.experiment, epoch);
         let name = match train.schedule {
+            Schedule::Constant | Schedule::Plateau if head_first(0) != head_first(u64::MAX) => {
+                "of the head alone first"
+            }
             Schedule::Constant | Schedule::Plateau if train.warmup_epochs > 0.0 => "warm-up",
             Schedule::Constant | Schedule::Plateau => return None,
             Schedule::Step => "step",

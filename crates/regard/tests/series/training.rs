@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use burn::tensor::{Distribution, Tensor};
 use regard::Device;
@@ -9,6 +10,8 @@ use regard::series::model::{SeriesInput, Shortcut};
 use regard::series::task::SeriesTask;
 use regard::series::{PatchTst, PatchTstConfig};
 use regard::store::NetworkConfig;
+use regard::supervised::{Training, train};
+use regard::train::{Event, Limits};
 
 use crate::{experiment, hours, run};
 
@@ -158,4 +161,40 @@ fn hidden_patches_are_learnt_and_then_read_out() {
     let tuned = run(&experiment(&path, &tuned), &tuned_out, false, None).unwrap();
     assert!(of(&before, embedding) != of(&tuned_out, embedding));
     assert!(tuned.validation_cost.is_finite());
+}
+
+#[test]
+fn the_body_is_trained_where_a_time_limit_shortens_the_epochs_of_the_head() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = hours(folder.path(), 600, 0);
+    let settings = [
+        "data.columns=[\"sun\",\"shade\"]",
+        "eval.blend=false",
+        "train.schedule=\"constant\"",
+        "train.select=\"last\"",
+        "train.early_stopping_patience=0",
+        "train.max_steps=0",
+        "train.ema_decay=0",
+        "train.epochs=100000",
+        // More than fit into the time, and a hundredth of the schedule.
+        "train.head_epochs=1000",
+    ];
+    let experiment = experiment(&path, &settings);
+    let trained = |name: &str, limits: Limits| {
+        let out = folder.path().join(name);
+        let training = Training {
+            experiment: experiment.clone(),
+            out: out.clone(),
+            resume: false,
+            limits,
+            command: "test".into(),
+        };
+        train(&training, &Device::flex(), &mut |_: &Event| {}).unwrap();
+        let file = fs::read(out.join("model.safetensors")).unwrap();
+        let file = safetensors::SafeTensors::deserialize(&file).unwrap();
+        file.tensor("model.backbone.W_P.weight").unwrap().data().to_vec()
+    };
+    let first = trained("first", Limits { steps: Some(2), ..Limits::default() });
+    let limited = trained("limited", Limits { time: Some(Duration::from_secs(3)), ..Limits::default() });
+    assert!(first != limited, "the patches' map is still that of the first steps");
 }
