@@ -190,7 +190,8 @@ struct Watch<'a> {
     events: Option<PathBuf>,
     board: Option<EventFile>,
     begun: Instant,
-    first_step: u64,
+    /// Instances of the steps before this call.
+    first_instances: Option<u64>,
     progress: Option<TrainProgress>,
     valid: Option<f64>,
     /// Seconds after which the training ends.
@@ -214,7 +215,7 @@ impl<'a> Watch<'a> {
             events,
             board: None,
             begun: Instant::now(),
-            first_step: 0,
+            first_instances: None,
             progress: None,
             valid: None,
             time: None,
@@ -248,7 +249,6 @@ impl<'a> Watch<'a> {
         match event {
             Event::Started { first_step, steps, steps_per_epoch, parameters, held_out } => {
                 self.open_board();
-                self.first_step = *first_step;
                 self.begun = Instant::now();
                 self.progress = Some(TrainProgress::new(
                     self.printer,
@@ -268,7 +268,8 @@ impl<'a> Watch<'a> {
             Event::Warning(text) | Event::Note(text) => self.printer.note(text),
             Event::Step(step) => {
                 let seconds = self.begun.elapsed().as_secs_f64();
-                let instances = (step.step - self.first_step) as f64 * self.batch as f64;
+                let before = || step.instances.saturating_sub(self.batch as u64);
+                let instances = (step.instances - *self.first_instances.get_or_insert_with(before)) as f64;
                 if step.step.is_multiple_of(self.log_steps) {
                     self.record(step.step, "train", &step.measures);
                 }

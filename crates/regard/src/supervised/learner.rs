@@ -423,6 +423,13 @@ impl<F: Family> Learning for Learner<F> {
         Some(self.epoch_length())
     }
 
+    /// The last batch of an epoch may be smaller than the others.
+    fn examples(&self, steps: u64) -> Option<u64> {
+        let (epoch, batch) = (self.epoch_length(), self.experiment.train.batch_size as u64);
+        let of_epoch = (epoch * batch).min(F::samples(&self.data)? as u64);
+        Some(steps / epoch * of_epoch + steps % epoch * batch)
+    }
+
     fn epochs(&self) -> Option<u64> {
         Some(self.epochs())
     }

@@ -46,7 +46,7 @@ pub(crate) trait Settings: Clone + PartialEq + Serialize + Sized {
 pub(crate) struct RunLength {
     pub(crate) steps_per_epoch: u64,
     pub(crate) epochs: u64,
-    /// Instances of a step.
+    /// Instances of a step, where all have as many.
     pub(crate) batch: u64,
     /// Steps between two lines of metrics.
     pub(crate) log_steps: u64,
@@ -108,6 +108,10 @@ pub(crate) trait Learning: Sized {
     fn steps(&self) -> u64;
     /// Steps of an epoch, where they follow from the data.
     fn steps_per_epoch(&self) -> Option<u64> {
+        None
+    }
+    /// Examples of the first `steps` steps, where they follow from the data.
+    fn examples(&self, _steps: u64) -> Option<u64> {
         None
     }
     /// Number of epochs, where it follows from the data.
@@ -341,7 +345,7 @@ pub(crate) fn train_from<L: Learning>(
     }
     Ok(Trained {
         steps,
-        instances: steps * length.batch,
+        instances: run.position().instances,
         seconds: run.seconds(),
         ended,
         validation_cost: checked.cost,
@@ -579,7 +583,8 @@ impl<'a, L: Learning> Run<'a, L> {
     fn position(&self) -> RunPosition {
         let step = self.learner.steps();
         let epoch = step.saturating_sub(1) / self.length.steps_per_epoch;
-        RunPosition { step, epoch, instances: step * self.length.batch }
+        let instances = self.learner.examples(step).unwrap_or_else(|| step.saturating_mul(self.length.batch));
+        RunPosition { step, epoch, instances }
     }
 
     /// Ends an epoch: validates, reports and saves the model.

@@ -9,6 +9,7 @@ use regard::data::graphs::formats::predictions::Predicted;
 use regard::graphs::cross_validation::{CrossValidation, HeldOut};
 use regard::graphs::experiment::GraphData;
 use regard::graphs::predict::GraphModel;
+use regard::graphs::source::Source;
 use regard::store::{Array, safetensors};
 use regard::supervised::base::Only;
 use regard::supervised::{CrossValidationOptions, Training, train};
@@ -77,6 +78,25 @@ fn an_interrupted_run_goes_on_bit_for_bit() {
             assert!(fs::read(straight.join(file)).unwrap() == fs::read(broken.join(file)).unwrap(), "{more:?}: {file}");
         }
     }
+}
+
+#[test]
+fn examples_are_counted_with_the_smaller_last_batch_of_an_epoch() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = molecules(folder.path(), 55);
+    let held_out = ["data.validation_fraction=0.1", "data.test_fraction=0.1", "train.batch_size=16", "train.epochs=2"];
+    let experiment = on_molecules(
+        &path,
+        &[&["data.targets=[\"length\"]", "train.log_steps=1", "train.min_steps=0"], &held_out[..]].concat(),
+    );
+    let trained = run(&experiment, &folder.path().join("run"), false, None).unwrap();
+    let training = Source::of(&experiment).unwrap().0.training.graphs.len() as u64;
+    assert!(!training.is_multiple_of(16) && trained.instances == 2 * training, "{training}: {trained:?}");
+    let lines = fs::read_to_string(folder.path().join("run/metrics.jsonl")).unwrap();
+    let lines = lines.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let counts: Vec<u64> =
+        lines.filter(|line| line["kind"] == "step").map(|line| line["instances"].as_u64().unwrap()).collect();
+    assert_eq!(counts[..4], [16, 32, training, training + 16]);
 }
 
 #[test]
