@@ -15,7 +15,7 @@ use regard::series::predict::SeriesModel;
 use regard::sets::predict::SetModel;
 use regard::store::built_in;
 
-use super::{Outcome, families, graphs, learning, read_instance, sets};
+use super::{Outcome, families, graphs, learning, open_model, read_instance, sets};
 use crate::args::{AttentionArgs, ExplainArgs, ExplainCommand, ExplainFileArgs, ViewArgs, example};
 use crate::failure::Failure;
 use crate::models::Networks;
@@ -164,7 +164,7 @@ pub(super) fn set(
     printer: &mut Printer,
 ) -> anyhow::Result<Trace> {
     let (folder, name) = folder(args);
-    set_with(file, args, &name, &SetModel::open(folder, device)?, printer)
+    set_with(file, args, &name, &open_model(folder, device, printer)?, printer)
 }
 
 /// As [`set`], with a model that is open.
@@ -192,7 +192,7 @@ pub(super) fn graph(
     printer: &mut Printer,
 ) -> anyhow::Result<Trace> {
     let (folder, name) = folder(args);
-    let model = GraphModel::open(folder, device)?;
+    let model: GraphModel = open_model(folder, device, printer)?;
     let examples = graphs_of(file, args, &model, printer)?;
     graph_with(file, args, &name, &model, &examples)
 }
@@ -232,7 +232,7 @@ pub(super) fn series(
     printer: &mut Printer,
 ) -> anyhow::Result<Trace> {
     let (folder, name) = folder(args);
-    series_with(file, args, &name, &SeriesModel::open(folder, device)?, printer)
+    series_with(file, args, &name, &open_model(folder, device, printer)?, printer)
 }
 
 /// As [`series`], with a model that is open.

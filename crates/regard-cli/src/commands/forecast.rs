@@ -22,7 +22,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::train::interrupt;
-use super::{Outcome, attribution};
+use super::{Outcome, attribution, open_model};
 use crate::args::ForecastArgs;
 use crate::failure::Failure;
 use crate::report::progress::{Done, StageProgress};
@@ -187,7 +187,7 @@ impl ForecastAnswer {
 /// Forecasts the series of a file.
 pub(super) fn run(args: &ForecastArgs, seed: u64, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     args.check()?;
-    let open = |folder| SeriesModel::open(folder, device)?.with_only(args.only);
+    let open = |folder| -> regard::Result<SeriesModel> { open_model(folder, device, printer)?.with_only(args.only) };
     let model = args.model.as_deref().map(open).transpose()?;
     let interrupt = || interrupt("the forecasters that are done");
     match ForecastAnswer::of(args, seed, model.as_ref(), device, &interrupt, printer)? {

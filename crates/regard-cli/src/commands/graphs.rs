@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::intervals::with_intervals;
 use super::parts::{in_parts, over_parts};
-use super::{Outcome, attribution};
+use super::{Outcome, attribution, open_model};
 use crate::args::{EvalJob, PredictArgs};
 use crate::failure::Failure;
 use crate::report::{Printer, graph_plot, measures};
@@ -27,7 +27,7 @@ pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) ->
     job.refuse_limit()?;
     job.columns.only(&["--target", "--smiles", "--id", "--edges"], "graphs")?;
     let folder = job.model.as_deref().unwrap_or(Path::new("."));
-    let model = GraphModel::open(folder, device)?.with_only(job.only)?;
+    let model: GraphModel = open_model(folder, device, printer)?.with_only(job.only)?;
     let (found, on) = match job.file() {
         Some(file) => {
             let given = &job.columns;
@@ -70,7 +70,7 @@ pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) ->
 
 /// Predicts for the graphs or nodes of a file.
 pub(super) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
-    let model = GraphModel::open(&args.model, device)?.with_only(args.only)?;
+    let model: GraphModel = open_model(&args.model, device, printer)?.with_only(args.only)?;
     let text = |examples: &Examples, printer: &Printer| -> anyhow::Result<String> {
         let answer = GraphAnswer::of(args, &model, examples, None, printer)?;
         Ok(if printer.json() { answer.json().to_string() } else { answer.csv() })

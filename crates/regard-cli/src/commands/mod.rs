@@ -25,11 +25,11 @@ mod train;
 use std::path::Path;
 
 use clap::CommandFactory;
-#[cfg(feature = "serve")]
 use regard::Device;
 use regard::nn::precision::Precision;
 use regard::routing::formats::csv::TableOptions;
 use regard::routing::formats::{self, Instance};
+use regard::supervised::{Family, Model};
 
 use crate::args::{BenchCommand, Cli, Command, DataCommand, Evaluation, FoldOptions, ImportCommand, ModelCommand};
 #[cfg(feature = "serve")]
@@ -46,6 +46,19 @@ pub(crate) enum Outcome {
     Done,
     /// A check failed.
     No,
+}
+
+/// Opens the folder of a model on sets, graphs or series, and says so where its experiment cannot be read.
+pub(crate) fn open_model<F: Family>(folder: &Path, device: &Device, printer: &Printer) -> regard::Result<Model<F>> {
+    let model = Model::open(folder, device)?;
+    if let Some(error) = &model.experiment_error {
+        printer.note(&format!(
+            "warning: {}: the experiment of the model is unreadable ({error}); columns and options of its data are not \
+             known and have to be given",
+            folder.join("manifest.json").display()
+        ));
+    }
+    Ok(model)
 }
 
 /// Seed where none is given; that of the paper's code.

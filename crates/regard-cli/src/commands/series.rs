@@ -21,7 +21,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::parts::{in_parts, over_parts};
-use super::{Outcome, attribution, cross_validation};
+use super::{Outcome, attribution, cross_validation, open_model};
 use crate::args::{EvalJob, FoldOptions, PredictArgs};
 use crate::failure::Failure;
 use crate::report::progress::{Done, StageProgress};
@@ -47,13 +47,17 @@ pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) ->
     job.refuse_skip_bad("time series")?;
     job.refuse_limit()?;
     job.columns.only(&["--target", "--id"], "time series")?;
-    let model = SeriesModel::open(folder, device)?;
+    let model: SeriesModel = open_model(folder, device, printer)?;
     if file.is_none() {
         let path = model.experiment.as_ref().map_or("", |experiment| experiment.data.path.as_str());
         job.check_paths(folder, &[path])?;
     }
     let Some(mut experiment) = model.experiment.clone() else {
-        return Err(Failure::new(format!("{}: the model folder does not record the training data", folder.display()))
+        let reason = match &model.experiment_error {
+            Some(error) => format!("the experiment in `manifest.json` is unreadable: {error}"),
+            None => "the model folder does not record the training data".to_owned(),
+        };
+        return Err(Failure::new(format!("{}: {reason}", folder.display()))
             .hint("use a model trained with `regard train`")
             .into());
     };
@@ -110,7 +114,7 @@ pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) ->
 
 /// Fills in missing values of a file, scores anomalies, or classifies series.
 pub(super) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
-    let model = SeriesModel::open(&args.model, device)?;
+    let model: SeriesModel = open_model(&args.model, device, printer)?;
     let text = |answer: &SeriesAnswer, json: bool| if json { answer.json().to_string() } else { answer.csv() };
     let is_part = args.shard.shard.is_some();
     match model.config.task {

@@ -197,6 +197,23 @@ fn a_resumed_run_takes_more_epochs_where_no_step_depends_on_them() {
 }
 
 #[test]
+fn an_unreadable_experiment_of_a_model_is_said() {
+    let folder = folder();
+    regard(folder.path(), &with(&["train", "sets/mil"], &["--steps", "4", "--out", "run"])).done();
+    let manifest = folder.path().join("run/manifest.json");
+    let text = fs::read_to_string(&manifest).unwrap().replace("\"standardise\"", "\"standardize\"");
+    fs::write(&manifest, text).unwrap();
+    let fault = "unknown field `standardize`";
+    let refused = regard(folder.path(), &["eval", "--model", "run", "--training-data"]);
+    assert!(refused.code == Some(2) && refused.err.contains(fault), "{refused:?}");
+    assert!(!refused.err.contains("does not record"), "{refused:?}");
+    let predict = ["predict", "--model", "run", "customers.csv", "--group-by", "customer"];
+    let said = regard(folder.path(), &predict).done();
+    assert!(said.err.contains("run/manifest.json: the experiment of the model is unreadable"), "{said:?}");
+    assert!(said.err.contains(fault) && said.out.contains("c7,"), "{said:?}");
+}
+
+#[test]
 fn another_file_is_measured_on() {
     let folder = folder();
     fs::write(folder.path().join("other.csv"), customers(6)).unwrap();

@@ -19,6 +19,8 @@ pub struct Model<F: Family> {
     pub network: F::Network,
     /// The experiment the model comes from, where its folder says so.
     pub experiment: Option<SupervisedExperiment<F>>,
+    /// Why the experiment in the folder could not be read.
+    pub experiment_error: Option<String>,
     /// SHA-256 of the data of the training, where its folder says so.
     pub data_sha256: Option<String>,
     /// The base learners beside the network, where it has any.
@@ -35,6 +37,7 @@ impl<F: Family> Clone for Model<F> {
             config: self.config.clone(),
             network: self.network.clone(),
             experiment: self.experiment.clone(),
+            experiment_error: self.experiment_error.clone(),
             data_sha256: self.data_sha256.clone(),
             base: self.base.clone(),
             errors: self.errors.clone(),
@@ -52,7 +55,8 @@ impl<F: Family> Model<F> {
         device: &Device,
     ) -> Self {
         let device = device.clone();
-        Self { config, network, experiment, data_sha256: None, base: None, errors: None, device }
+        let (experiment_error, data_sha256, base, errors) = (None, None, None, None);
+        Self { config, network, experiment, experiment_error, data_sha256, base, errors, device }
     }
 
     /// Opens the folder of a model.
@@ -63,11 +67,21 @@ impl<F: Family> Model<F> {
         let found = NetworkDir::<F::Config>::open(folder)?;
         let network = F::Network::from_weights(found.config(), &found.weights()?, device)?;
         let experiment = found.manifest().and_then(|manifest| manifest.experiment.clone());
-        let experiment = experiment.and_then(|value| serde_json::from_value(value).ok());
+        // Predictions go on without it, but for what they would take from it.
+        let (experiment, experiment_error) = match experiment.map(serde_json::from_value).transpose() {
+            Ok(experiment) => (experiment, None),
+            Err(error) => (None, Some(error.to_string())),
+        };
         let base = BaseRecord::open(folder)?;
         let errors = ValidationErrors::open(folder)?;
         let data_sha256 = found.manifest().and_then(|manifest| manifest.data_sha256.clone());
-        Ok(Self { data_sha256, base, errors, ..Self::new(found.config().clone(), network, experiment, device) })
+        Ok(Self {
+            experiment_error,
+            data_sha256,
+            base,
+            errors,
+            ..Self::new(found.config().clone(), network, experiment, device)
+        })
     }
 
     /// The model with one part of its answer alone.
@@ -97,10 +111,17 @@ impl<F: Family> Model<F> {
     /// The experiment the model comes from.
     ///
     /// # Errors
-    /// [`Error::Config`] for a model whose folder does not say it.
+    /// [`Error::Config`] for a model whose folder does not say it, or says it in a way that cannot be read.
     pub fn known_experiment(&self) -> Result<&SupervisedExperiment<F>> {
-        let reason = "is required: the model folder does not record the training data";
-        self.experiment.as_ref().ok_or_else(|| Error::config("--data", reason))
+        self.experiment.as_ref().ok_or_else(|| {
+            let reason = match &self.experiment_error {
+                Some(error) => {
+                    format!("is required: the experiment in the model's `manifest.json` is unreadable: {error}")
+                }
+                None => "is required: the model folder does not record the training data".to_owned(),
+            };
+            Error::config("--data", reason)
+        })
     }
 
     /// The experiment the model comes from, whose data is still that of the training: of other data, examples of the training
@@ -116,5 +137,37 @@ impl<F: Family> Model<F> {
             files.check(files.sha256().as_deref(), Some(before), "the model", &hint)?;
         }
         Ok(experiment)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graphs::Graphs;
+    use crate::series::TimeSeries;
+    use crate::sets::Sets;
+    use crate::store::kind_of;
+
+    /// Why the experiment of a model of the family could not be read.
+    fn fault<F: Family>(folder: &Path) -> Option<String> {
+        Model::<F>::open(folder, &Device::flex()).unwrap().experiment_error
+    }
+
+    #[test]
+    fn the_experiments_of_shipped_models_are_readable() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models");
+        let folders = std::fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path());
+        let mut count = 0;
+        for folder in folders.filter(|path| path.join("config.json").is_file()) {
+            let fault = match kind_of(&folder).unwrap().as_str() {
+                crate::sets::model::KIND => fault::<Sets>(&folder),
+                crate::graphs::model::KIND => fault::<Graphs>(&folder),
+                crate::series::model::KIND => fault::<TimeSeries>(&folder),
+                _ => continue,
+            };
+            assert_eq!(fault, None, "{}", folder.display());
+            count += 1;
+        }
+        assert!(count > 3, "{count}");
     }
 }

@@ -8,8 +8,8 @@ use regard::Device;
 use regard::sets::experiment::SetData;
 use regard::sets::predict::{SetModel, SetTestPredictions};
 
-use super::Outcome;
 use super::parts::over_parts;
+use super::{Outcome, open_model};
 use crate::args::EvalJob;
 use crate::failure::Failure;
 use crate::report::{Printer, measures};
@@ -26,7 +26,7 @@ pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) ->
         return Err(Failure::new("--target names several columns; a model on sets has one").hint("name one").into());
     }
     let folder = job.model.as_deref().unwrap_or(Path::new("."));
-    let model = SetModel::open(folder, device)?.with_only(job.only)?;
+    let model: SetModel = open_model(folder, device, printer)?.with_only(job.only)?;
     let (found, on) = match job.file() {
         Some(file) => {
             job.refuse_limit()?;

@@ -15,13 +15,13 @@ use super::columns;
 use crate::args::PredictArgs;
 use crate::commands::intervals::with_intervals;
 use crate::commands::parts::in_parts;
-use crate::commands::{Outcome, attribution};
+use crate::commands::{Outcome, attribution, open_model};
 use crate::failure::Failure;
 use crate::report::{Printer, measures, sets_plot};
 
 /// Predicts for the sets of a file.
 pub(crate) fn predict(args: &PredictArgs, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
-    let model = SetModel::open(&args.model, device)?.with_only(args.only)?;
+    let model: SetModel = open_model(&args.model, device, printer)?.with_only(args.only)?;
     let text = |bags: &Bags, printer: &Printer| -> anyhow::Result<String> {
         let answer = SetAnswer::of(args, &model, bags, None, printer)?;
         write(args, &answer, bags, printer)?;
