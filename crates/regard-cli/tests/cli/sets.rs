@@ -214,6 +214,31 @@ fn an_unreadable_experiment_of_a_model_is_said() {
 }
 
 #[test]
+fn base_learners_and_weights_of_two_networks_are_no_model() {
+    let folder = folder();
+    let run = |out: &'static str, seed: &'static str| {
+        let last = ["--steps", "20", "--set", "train.log_steps=1", "--out", out, "--seed", seed];
+        regard(folder.path(), &with(&["train", "sets/mil"], &last)).done();
+        ["model.safetensors", "base.json"].map(|name| folder.path().join(out).join(name))
+    };
+    let ([weights, base], [others, _]) = (run("run", "1"), run("other", "2"));
+    let kept = fs::read(&weights).unwrap();
+    fs::copy(others, &weights).unwrap();
+    let predict = ["predict", "--model", "run", "customers.csv"];
+    let refused = regard(folder.path(), &predict);
+    for part in ["base.json", "belongs to other weights", "--out run --resume"] {
+        assert!(refused.code == Some(2) && refused.err.contains(part), "{part}: {refused:?}");
+    }
+    // A folder of a version that did not keep the digest.
+    let mut record: serde_json::Value = serde_json::from_slice(&fs::read(&base).unwrap()).unwrap();
+    assert!(record.as_object_mut().unwrap().remove("weights_sha256").is_some());
+    fs::write(&base, record.to_string()).unwrap();
+    regard(folder.path(), &predict).done();
+    fs::write(&weights, kept).unwrap();
+    regard(folder.path(), &predict).done();
+}
+
+#[test]
 fn another_file_is_measured_on() {
     let folder = folder();
     fs::write(folder.path().join("other.csv"), customers(6)).unwrap();

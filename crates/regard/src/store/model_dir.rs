@@ -5,11 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use regard_data::file::write_atomic;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::array::Weights;
 use super::built_in;
-use super::manifest::{Manifest, architecture_sha256};
+use super::manifest::{Manifest, architecture_sha256, sha256};
 use super::network::NetworkConfig;
 use super::{card, file, layout, safetensors};
 use crate::{Error, Result};
@@ -122,7 +122,7 @@ impl<C: NetworkConfig> NetworkDir<C> {
     pub fn save(path: impl Into<PathBuf>, config: &C, weights: &Weights, manifest: &Manifest) -> Result<Self> {
         let path = path.into();
         let replaced = replaces(&path)?;
-        Self::put(path, config, weights, manifest, replaced)
+        Self::put(path, config, weights, manifest, None, replaced)
     }
 
     /// As [`Self::save`], into a folder that may hold other files, which stay.
@@ -131,10 +131,32 @@ impl<C: NetworkConfig> NetworkDir<C> {
     /// As there.
     pub(crate) fn save_into(path: &Path, config: &C, weights: &Weights, manifest: &Manifest) -> Result<Self> {
         fs::create_dir_all(path).map_err(|error| Error::io(path, error))?;
-        Self::put(path.to_owned(), config, weights, manifest, true)
+        Self::put(path.to_owned(), config, weights, manifest, None, true)
     }
 
-    fn put(path: PathBuf, config: &C, weights: &Weights, manifest: &Manifest, into_existing: bool) -> Result<Self> {
+    /// As [`Self::save_into`], with files that belong to the weights: `companions` gets the SHA-256 of the file of weights.
+    ///
+    /// # Errors
+    /// As there, and those of `companions`.
+    pub(crate) fn save_with(
+        path: &Path,
+        config: &C,
+        weights: &Weights,
+        manifest: &Manifest,
+        companions: Companions<'_>,
+    ) -> Result<Self> {
+        fs::create_dir_all(path).map_err(|error| Error::io(path, error))?;
+        Self::put(path.to_owned(), config, weights, manifest, Some(companions), true)
+    }
+
+    fn put(
+        path: PathBuf,
+        config: &C,
+        weights: &Weights,
+        manifest: &Manifest,
+        companions: Option<Companions<'_>>,
+        into_existing: bool,
+    ) -> Result<Self> {
         config.validate()?;
         layout::check(config, weights)?;
         if let Some(parent) = path.parent() {
@@ -149,10 +171,26 @@ impl<C: NetworkConfig> NetworkDir<C> {
         let manifest = Manifest { architecture_sha256: Some(architecture_sha256(&read)), ..manifest.clone() };
         let saved = Self { path, config: config.clone(), manifest: Some(manifest) };
         saved.write_to(&staged.0, weights, &text)?;
+        let companions = companions.map_or(Ok(vec![]), |companions| companions(&weights_sha256(&staged.0)?))?;
+        for Companion { name, content } in &companions {
+            if let Some(content) = content {
+                write_atomic(staged.0.join(name), |out| out.write_all(content))?;
+            }
+        }
         if into_existing {
-            for name in [WEIGHTS, CONFIG, MANIFEST, CARD] {
+            // Everything is written: what a killed process can mix is told by the digest in the companions.
+            let (gone, there): (Vec<_>, Vec<_>) = companions.iter().partition(|companion| companion.content.is_none());
+            let there = there.into_iter().map(|companion| companion.name);
+            for name in [WEIGHTS].into_iter().chain(there).chain([CONFIG, MANIFEST, CARD]) {
                 let target = saved.path.join(name);
                 fs::rename(staged.0.join(name), &target).map_err(|error| Error::io(target, error))?;
+            }
+            for Companion { name, .. } in gone {
+                let target = saved.path.join(name);
+                match fs::remove_file(&target) {
+                    Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(Error::io(target, error)),
+                    _ => {}
+                }
             }
         } else {
             fs::rename(&staged.0, &saved.path).map_err(|error| Error::io(&saved.path, error))?;
@@ -169,6 +207,56 @@ impl<C: NetworkConfig> NetworkDir<C> {
         let card = card::card(&self.name(), &self.argument(), &self.config, self.manifest.as_ref());
         write_text(&folder.join(CARD), &card)
     }
+}
+
+/// A file that belongs to the weights of a model.
+pub(crate) struct Companion {
+    /// Its name in the model's folder.
+    pub(crate) name: &'static str,
+    /// Its content; without one, a file of an earlier model is removed.
+    pub(crate) content: Option<Vec<u8>>,
+}
+
+/// Makes the companions of weights whose file has a SHA-256.
+pub(crate) type Companions<'a> = &'a dyn Fn(&str) -> Result<Vec<Companion>>;
+
+impl Companion {
+    /// The content of a companion: a record, and the SHA-256 of the file of weights to which it belongs.
+    pub(crate) fn json(record: &impl Serialize, weights_sha256: &str) -> Result<Vec<u8>> {
+        #[derive(Serialize)]
+        struct Belonging<'a, R> {
+            #[serde(flatten)]
+            record: &'a R,
+            weights_sha256: &'a str,
+        }
+        serde_json::to_vec(&Belonging { record, weights_sha256 }).map_err(|error| Error::state("model", error))
+    }
+
+    /// Checks that the companion with the content `text` at `path` belongs to the weights beside it. Those of earlier
+    /// versions do not say to which weights they belong.
+    pub(crate) fn check(path: &Path, text: &[u8]) -> Result<()> {
+        #[derive(Deserialize)]
+        struct Belonging {
+            weights_sha256: Option<String>,
+        }
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let found: Belonging = serde_json::from_slice(text)
+            .map_err(|error| file::json_error(path, &String::from_utf8_lossy(text), &error))?;
+        let Some(expected) = found.weights_sha256 else { return Ok(()) };
+        if expected == weights_sha256(folder)? {
+            return Ok(());
+        }
+        let reason = format!("belongs to other weights than those of `{WEIGHTS}`: its SHA-256 of them is another");
+        Err(Error::Parse { path: path.to_owned(), line: 0, field: String::new(), reason }.with_hint(format!(
+            "a training that was killed while it saved its model saves it again with `regard train --out {} --resume`",
+            folder.display()
+        )))
+    }
+}
+
+/// SHA-256 of the file of weights in a folder.
+fn weights_sha256(folder: &Path) -> Result<String> {
+    Ok(sha256(&file::read(&folder.join(WEIGHTS), file::WEIGHTS_LIMIT)?))
 }
 
 /// The kind of the model in a folder, from its `config.json`.

@@ -11,7 +11,6 @@ use regard_base::tabular::{
     Candidate, Kernel, KernelConfig, Learner, LeftOut, MemberReport, Stack, StackOptions, Target, View,
     blend as convex_blend, candidates,
 };
-use regard_data::file::write_atomic;
 use regard_data::metrics::{Metrics, class_metrics, number_metrics};
 pub(crate) use regard_data::predictions::{decide, is_unbalanced};
 use regard_data::split::{folds, stratified_folds};
@@ -20,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::intervals::{AbsoluteErrors, TaskErrors};
 use super::{Context, Family};
-use crate::store::file;
+use crate::store::{Companion, file};
 use crate::train::{Measure, Measures, ValidationMetrics};
 use crate::{Error, Result};
 
@@ -175,7 +174,8 @@ pub trait BaseRecord: Clone + Debug + Serialize + DeserializeOwned {
     /// Reads the record of a model's folder; `None` where the model has no base learners.
     ///
     /// # Errors
-    /// [`Error::Io`] and [`Error::Parse`]; [`Error::Config`] for another version, or parts that do not fit together.
+    /// [`Error::Io`] and [`Error::Parse`], also for a record that belongs to other weights; [`Error::Config`] for another
+    /// version, or parts that do not fit together.
     fn open(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join(FILE);
         if !file::is_file(&path) {
@@ -193,29 +193,8 @@ pub trait BaseRecord: Clone + Debug + Serialize + DeserializeOwned {
         if !found.is_sound() || !weights || (network + base - 1.0).abs() >= 1e-6 {
             return Err(Error::config(FILE, "is damaged: its parts do not fit together"));
         }
+        Companion::check(&path, &text)?;
         Ok(Some(found))
-    }
-
-    /// Writes the record into a model's folder.
-    ///
-    /// # Errors
-    /// [`Error::Io`].
-    fn save(&self, folder: &Path) -> Result<()> {
-        let path = folder.join(FILE);
-        let text = serde_json::to_vec(self).map_err(|error| Error::state("base learners", error))?;
-        write_atomic(&path, |out| out.write_all(&text)).map_err(Error::from)
-    }
-}
-
-/// Removes the record of an earlier training from a folder.
-///
-/// # Errors
-/// [`Error::Io`].
-pub(crate) fn remove_record(folder: &Path) -> Result<()> {
-    let path = folder.join(FILE);
-    match std::fs::remove_file(&path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io(path, error)),
-        _ => Ok(()),
     }
 }
 

@@ -6,15 +6,14 @@
 
 use std::path::Path;
 
-use regard_data::file::write_atomic;
 use serde::{Deserialize, Serialize};
 
 use super::base::Only;
-use crate::store::file;
+use crate::store::{Companion, file};
 use crate::{Error, Result};
 
 /// The file of [`ValidationErrors`] in a model's folder.
-const FILE: &str = "validation_errors.json";
+pub(super) const FILE: &str = "validation_errors.json";
 /// The version of [`ValidationErrors`].
 const FORMAT: u32 = 1;
 /// The largest file that is read.
@@ -110,7 +109,8 @@ impl ValidationErrors {
     /// Reads the record of a model's folder; `None` where it has none.
     ///
     /// # Errors
-    /// [`Error::Io`] and [`Error::Parse`]; [`Error::Config`] for another version, or errors that are none.
+    /// [`Error::Io`] and [`Error::Parse`], also for a record that belongs to other weights; [`Error::Config`] for another
+    /// version, or errors that are none.
     pub(super) fn open(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join(FILE);
         if !file::is_file(&path) {
@@ -130,23 +130,17 @@ impl ValidationErrors {
             let reason = "are damaged; expected numbers from 0 upwards in increasing order";
             return Err(Error::config("errors", reason).in_file(&path));
         }
+        Companion::check(&path, &text)?;
         Ok(Some(found))
     }
 
-    /// Writes the record into a model's folder; without errors, the record of an earlier training is removed.
+    /// The record as a file of the model with these weights; without errors there is none.
     ///
     /// # Errors
-    /// [`Error::Io`].
-    pub(super) fn save(&self, folder: &Path) -> Result<()> {
-        let path = folder.join(FILE);
-        if self.tasks.is_empty() {
-            return match std::fs::remove_file(&path) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io(path, error)),
-                _ => Ok(()),
-            };
-        }
-        let text = serde_json::to_vec(self).map_err(|error| Error::state("validation errors", error))?;
-        write_atomic(&path, |out| out.write_all(&text)).map_err(Error::from)
+    /// None for finite numbers.
+    pub(super) fn companion(&self, weights_sha256: &str) -> Result<Companion> {
+        let content = (!self.tasks.is_empty()).then(|| Companion::json(self, weights_sha256)).transpose()?;
+        Ok(Companion { name: FILE, content })
     }
 
     /// The errors of one part of the answer.
@@ -177,6 +171,7 @@ impl ValidationErrors {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::manifest::sha256;
 
     #[test]
     fn a_width_is_the_error_at_the_corrected_rank() {
@@ -209,7 +204,15 @@ mod tests {
         let errors = |values: &[f64]| AbsoluteErrors::new(values.iter().copied());
         let task = TaskErrors { answer: errors(&[1.0, 3.0]), network: Some(errors(&[2.0, 3.0])), base: None };
         let record = ValidationErrors::new(vec![task]);
-        record.save(folder.path()).unwrap();
+        let write = |name: &str, content: &[u8]| std::fs::write(folder.path().join(name), content).unwrap();
+        write(FILE, &record.companion(&sha256(b"weights")).unwrap().content.unwrap());
+        write("model.safetensors", b"weights");
+        assert_eq!(ValidationErrors::open(folder.path()).unwrap(), Some(record.clone()));
+        write("model.safetensors", b"others");
+        let error = ValidationErrors::open(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("belongs to other weights") && error.contains(FILE), "{error}");
+        // A record of a version that did not say to which weights it belongs.
+        write(FILE, &serde_json::to_vec(&record).unwrap());
         assert_eq!(ValidationErrors::open(folder.path()).unwrap(), Some(record.clone()));
         assert_eq!(record.clone().of_part(Only::Network).half_widths(50.0), Some(vec![3.0]));
         assert_eq!(record.of_part(Only::Base).half_widths(50.0), None);
@@ -223,7 +226,6 @@ mod tests {
             let error = ValidationErrors::open(folder.path()).unwrap_err().to_string();
             assert!(error.contains(expected) && error.contains(FILE), "{error}");
         }
-        ValidationErrors::new(vec![]).save(folder.path()).unwrap();
-        assert_eq!(ValidationErrors::open(folder.path()).unwrap(), None);
+        assert!(ValidationErrors::new(vec![]).companion("").unwrap().content.is_none());
     }
 }

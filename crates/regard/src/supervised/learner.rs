@@ -11,11 +11,11 @@ use rand_pcg::Pcg64Mcg;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::base::{BaseRecord, Beside, BesideNetwork, BlendOptions, remove_record};
+use super::base::{self, BaseRecord, Beside, BesideNetwork, BlendOptions};
 use super::intervals::ValidationErrors;
 use super::{BatchPosition, Context, Done, Family, Network, ShardLoss, SupervisedExperiment};
 use crate::experiment::Sections;
-use crate::store::{Manifest, NetworkConfig, NetworkDir, Weights};
+use crate::store::{Companion, Manifest, NetworkConfig, NetworkDir, Weights};
 use crate::train::{
     Begin, Checkpoint, EarlyStopping, Learning, Measure, Measures, Observer, Optimizer, Pace, Plateau, Position, Ranks,
     Schedule, Select, Shard, ShardSums, Shuffled, Stream, Trained, Trainee, Training, ValidationMetrics, collect,
@@ -551,7 +551,7 @@ impl<F: Family> Learning for Learner<F> {
         let network = self.evaluated()?;
         let device = self.plain_device();
         let context = self.evaluation(&device);
-        let errors = if let Some(base) = &self.base {
+        let (record, errors) = if let Some(base) = &self.base {
             let Beside { record, metrics, errors } = base.beside(&network, &context)?;
             let [of_network, of_base] = record.weights();
             for (part, metrics) in ["network", "base", "blend"].into_iter().zip(metrics) {
@@ -559,14 +559,16 @@ impl<F: Family> Learning for Learner<F> {
             }
             manifest.metrics.insert("network_weight".into(), of_network);
             manifest.metrics.insert("base_weight".into(), of_base);
-            record.save(folder)?;
-            errors
+            (Some(record), errors)
         } else {
-            remove_record(folder)?;
-            F::validation_errors(&network, &context)
+            (None, F::validation_errors(&network, &context))
         };
-        ValidationErrors::new(errors).save(folder)?;
-        NetworkDir::save_into(folder, &config, &network.to_weights(&config), &manifest)?;
+        let errors = ValidationErrors::new(errors);
+        let companions = |weights: &str| {
+            let content = record.as_ref().map(|record| Companion::json(record, weights)).transpose()?;
+            Ok(vec![Companion { name: base::FILE, content }, errors.companion(weights)?])
+        };
+        NetworkDir::save_with(folder, &config, &network.to_weights(&config), &manifest, &companions)?;
         Ok(())
     }
 }
