@@ -249,6 +249,7 @@ impl<'a> Watch<'a> {
         match event {
             Event::Started { first_step, steps, steps_per_epoch, parameters, held_out } => {
                 self.open_board();
+                let before = self.begun.elapsed().as_secs_f64();
                 self.begun = Instant::now();
                 self.progress = Some(TrainProgress::new(
                     self.printer,
@@ -260,7 +261,7 @@ impl<'a> Watch<'a> {
                         parameters: *parameters,
                         device: &self.device,
                         threads: rayon::current_num_threads(),
-                        time: self.time,
+                        time: self.time.map(|time| (time - before).max(0.0)),
                         held_out: *held_out,
                     },
                 ));

@@ -509,6 +509,23 @@ fn a_cosine_schedule_falls_to_its_end_when_the_time_ends() {
 }
 
 #[test]
+fn base_learners_are_a_part_of_the_time() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("flats.csv"), flats(1, 400)).unwrap();
+    let train = [
+        &["train", "sets/bags", "--set", "data.path=flats.csv", "--set", "data.group_by=flat"][..],
+        &["--set", "data.target=price", "--set", "model.width=16", "--set", "train.steps_per_epoch=5"],
+        &["--set", "train.epochs=100000", "--set", "train.max_steps=0", "--time", "3s", "--out", "run", "--json"],
+    ];
+    let said = regard(folder.path(), &train.concat()).done();
+    assert!(said.err.contains(" of --time; at most a third of it is theirs"), "{said:?}");
+    // Otherwise they take as long as they need, up to five minutes.
+    let base = said.err.split("base learners took ").nth(1).and_then(|rest| rest.split(' ').next());
+    let base: f64 = base.unwrap().parse().unwrap();
+    assert!(base < 3.0 && said.json()["steps"].as_u64() > Some(0), "{said:?}");
+}
+
+#[test]
 fn a_row_of_a_paper_is_trained_with_several_seeds() {
     let folder = tempfile::tempdir().unwrap();
     let measured = |out: &str, more: &[&str]| {

@@ -185,7 +185,7 @@ mod tests {
     use crate::supervised::base::BlendOptions;
 
     const OPTIONS: BlendOptions =
-        BlendOptions { only_base: true, members: 1, seed: 0, base_time: Duration::from_secs(60) };
+        BlendOptions { only_base: true, members: 1, seed: 0, base_time: Duration::from_secs(60), deadline: None };
 
     fn config() -> GraphTransformerConfig {
         GraphTransformerConfig { task: GraphTask::Regression, ..GraphTransformerConfig::preset(PRESETS[0]).unwrap() }

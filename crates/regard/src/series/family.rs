@@ -1,5 +1,7 @@
 //! The family of time series, as the supervised engine sees it.
 
+use std::time::Instant;
+
 use burn::tensor::Device;
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
@@ -198,7 +200,9 @@ impl Family for TimeSeries {
         let Context { experiment, config, data, .. } = context;
         match data.windows() {
             Some(source) if experiment.eval.blend && config.task == SeriesTask::Forecast => {
-                let (given, time) = (experiment.data.season_length, options.base_time.min(BASE_TIME));
+                let left = options.deadline.map(|end| end.saturating_duration_since(Instant::now()));
+                let time = left.unwrap_or(options.base_time).min(BASE_TIME);
+                let given = experiment.data.season_length;
                 BaseBackTest::new(source, config, Part::Validation, given, time)
             }
             _ => Ok(None),

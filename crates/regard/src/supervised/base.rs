@@ -461,6 +461,8 @@ pub struct BlendOptions {
     pub seed: u64,
     /// The longest time base learners may take for one task.
     pub base_time: Duration,
+    /// When the base learners of all tasks have to be fitted; `None` for no limit but [`Self::base_time`].
+    pub deadline: Option<Instant>,
 }
 
 /// Predictions of one fold.
@@ -576,18 +578,18 @@ impl BaseProblem {
     /// Those of [`Stack::fit`].
     pub(crate) fn fit(&self, training: &[usize], options: &BlendOptions) -> Result<Vec<Fitted>> {
         let all = worthwhile(candidates(&self.views), &self.views);
-        let of_task = |task: &BaseTask| {
+        let of_task = |(at, task): (usize, &BaseTask)| {
             let rows = task.known_of(training);
             let outputs = task.target.outputs();
             if rows.is_empty() {
                 let (out_of_fold, members, left_out) = (vec![], vec![], self.too_large().collect());
                 return Ok(Fitted { stack: None, outputs, rows, out_of_fold, members, left_out });
             }
-            let settings = StackOptions {
-                seed: options.seed,
-                deadline: Some(Instant::now() + options.base_time),
-                ..StackOptions::default()
-            };
+            let now = Instant::now();
+            // The tasks that are left share the rest of the time.
+            let left = |end: Instant| end.saturating_duration_since(now) / (self.tasks.len() - at) as u32;
+            let time = options.deadline.map_or(options.base_time, |end| options.base_time.min(left(end)));
+            let settings = StackOptions { seed: options.seed, deadline: Some(now + time), ..StackOptions::default() };
             let fit = Stack::fit(&self.views, &task.target, &all, &rows, &settings)?;
             Ok(Fitted {
                 stack: Some(fit.stack),
@@ -598,7 +600,7 @@ impl BaseProblem {
                 left_out: fit.left_out.into_iter().chain(self.too_large()).collect(),
             })
         };
-        self.tasks.iter().map(of_task).collect()
+        self.tasks.iter().enumerate().map(of_task).collect()
     }
 
     /// Base learners of views that are too large.

@@ -40,7 +40,8 @@ impl CrossValidationOptions {
 
     /// The options of a blend of so many networks.
     pub(crate) fn blend(self, members: usize, seed: u64) -> BlendOptions {
-        BlendOptions { only_base: self.only == Some(Only::Base), members, seed, base_time: BASE_TIME }
+        let only_base = self.only == Some(Only::Base);
+        BlendOptions { only_base, members, seed, base_time: BASE_TIME, deadline: None }
     }
 
     /// Refuses base learners alone for a task that has none.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use burn::module::Module;
 use burn::tensor::Device;
@@ -17,9 +17,9 @@ use super::{BatchPosition, Context, Done, Family, Network, ShardLoss, Supervised
 use crate::experiment::Sections;
 use crate::store::{Companion, Manifest, NetworkConfig, NetworkDir, Weights};
 use crate::train::{
-    Begin, Checkpoint, EarlyStopping, Learning, Measure, Measures, Observer, Optimizer, Pace, Plateau, Position, Ranks,
-    Schedule, Select, Shard, ShardSums, Shuffled, Stream, Trained, Trainee, Training, ValidationMetrics, collect,
-    derived, digest, fresh, isolated, restore, train_from, train_with,
+    Checkpoint, EarlyStopping, Learning, Limits, Measure, Measures, Observer, Optimizer, Pace, Plateau, Position,
+    Ranks, Schedule, Select, Settings, Shard, ShardSums, Shuffled, Stream, Trained, Trainee, Training,
+    ValidationMetrics, collect, derived, digest, fresh, isolated, restore, train_from,
 };
 use crate::{Error, Result};
 
@@ -36,7 +36,10 @@ pub fn train<F: Family>(
     observer: &mut dyn Observer,
 ) -> Result<Trained> {
     Sections::validate(&training.experiment)?;
-    train_with::<Learner<F>>(training, device, observer)
+    let end = end_of(&training.limits);
+    train_from(training, device, observer, training.experiment.data_files(), |experiment, device| {
+        Learner::<F>::new(experiment, device)?.beside_base(end)
+    })
 }
 
 /// As [`train`], on examples that are in memory, with the network's settings that follow from them.
@@ -51,13 +54,21 @@ pub fn train_on<F: Family>(
     observer: &mut dyn Observer,
 ) -> Result<Trained> {
     Sections::validate(&training.experiment)?;
+    let end = end_of(&training.limits);
     train_from(training, device, observer, None, |experiment, device| {
-        Learner::with_data(experiment, data, config, device)?.beside_base()
+        Learner::with_data(experiment, data, config, device)?.beside_base(end)
     })
+}
+
+/// When a time limit ends a training that begins now.
+fn end_of(limits: &Limits) -> Option<Instant> {
+    limits.time.and_then(|time| Instant::now().checked_add(time))
 }
 
 /// The longest time base learners take for one task before a training.
 const BASE_TIME: Duration = Duration::from_secs(300);
+/// The share of a time limit, as far as it is left, that base learners may take: a third.
+const BASE_SHARE: u32 = 3;
 
 /// The name of the best network in checkpoints.
 const BEST: &str = "best";
@@ -80,6 +91,8 @@ pub struct Learner<F: Family> {
     frozen: Option<bool>,
     /// Base learners beside the network, where the run has them.
     base: Option<F::Base>,
+    /// The time that base learners took of a time limit.
+    base_took: Option<Duration>,
     /// The schedule, where a time limit shortened it.
     pace: Option<Pace>,
     /// Parts that `train.init_from` leaves at random.
@@ -205,6 +218,7 @@ impl<F: Family> Learner<F> {
             order: Shuffled::default(),
             frozen: None,
             base: None,
+            base_took: None,
             pace: None,
             fresh,
         };
@@ -237,13 +251,17 @@ impl<F: Family> Learner<F> {
     }
 
     /// The learner with base learners beside its network, where the task has them; they belong to the rank that writes.
-    fn beside_base(mut self) -> Result<Self> {
+    /// `end` is when a time limit ends the training.
+    fn beside_base(mut self, end: Option<Instant>) -> Result<Self> {
         if !Ranks::current().is_first() {
             return Ok(self);
         }
         let (plain, seed) = (self.plain_device(), self.experiment.train.seed);
-        let options = BlendOptions { only_base: false, members: 1, seed, base_time: BASE_TIME };
+        let begun = Instant::now();
+        let deadline = end.map(|end| begun + end.saturating_duration_since(begun) / BASE_SHARE);
+        let options = BlendOptions { only_base: false, members: 1, seed, base_time: BASE_TIME, deadline };
         self.base = Ranks::alone(|| F::base(&self.evaluation(&plain), &options))?;
+        self.base_took = (deadline.is_some() && self.base.is_some()).then(|| begun.elapsed());
         Ok(self)
     }
 
@@ -390,13 +408,6 @@ impl<F: Family> Learner<F> {
     }
 }
 
-impl<F: Family> Begin for Learner<F> {
-    /// A learner with base learners beside its network, where the task has them.
-    fn begin(experiment: &SupervisedExperiment<F>, device: &Device) -> Result<Self> {
-        Self::new(experiment, device)?.beside_base()
-    }
-}
-
 impl<F: Family> Learning for Learner<F> {
     type Experiment = SupervisedExperiment<F>;
     type State = Counters<F::Calibration>;
@@ -445,7 +456,10 @@ impl<F: Family> Learning for Learner<F> {
 
     /// The base learners' metrics, before the network's first step.
     fn notes(&self) -> Vec<String> {
-        self.base.as_ref().and_then(BesideNetwork::note).into_iter().collect()
+        let took = self.base_took.map(|took| {
+            format!("base learners took {:.1} s of --time; at most a third of it is theirs", took.as_secs_f64())
+        });
+        self.base.as_ref().and_then(BesideNetwork::note).into_iter().chain(took).collect()
     }
 
     /// The base learners beside the model that is saved, with their weights.

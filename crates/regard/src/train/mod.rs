@@ -129,7 +129,8 @@ impl<F: FnMut(&Event)> Observer for F {
 pub struct Limits {
     /// After so many steps in all, those before a resume included.
     pub steps: Option<u64>,
-    /// After so much time from now; a schedule of the learning rate ends with it.
+    /// After so much time from now, the reading of the data and base learners included; a schedule of the learning rate
+    /// ends with it.
     pub time: Option<Duration>,
     /// When this becomes true.
     pub interrupt: Arc<AtomicBool>,

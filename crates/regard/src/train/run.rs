@@ -266,6 +266,8 @@ pub(crate) fn train_from<L: Learning>(
     files: Option<DataFiles>,
     begin: impl FnOnce(&L::Experiment, &Device) -> Result<L>,
 ) -> Result<Trained> {
+    // Reading the data and fitting base learners are a part of the time.
+    let begun = Instant::now();
     let mut run = Run::<L>::open(training, device, files, begin)?;
     run.learner.warnings().into_iter().for_each(|warning| observer.event(&Event::Warning(warning)));
     run.learner.notes().into_iter().for_each(|note| observer.event(&Event::Note(note)));
@@ -288,12 +290,12 @@ pub(crate) fn train_from<L: Learning>(
         parameters: run.learner.parameters(),
         held_out: run.learner.holds_out(),
     });
-    let begun = Instant::now();
+    let stepping = Instant::now();
     let (mut saved, mut saved_step) = (Instant::now(), None);
     let mut last_checked = None;
     // An end that was decided before stays.
     let time = training.limits.time.filter(|_| run.pace.is_none());
-    let mut pacing = time.map(|time| Pacing::new(time, run.learner.steps()));
+    let mut pacing = time.map(|time| Pacing::new(time.saturating_sub(begun.elapsed()), run.learner.steps()));
     if let Some(pace) = run.pace {
         let undone = match training.experiment.may_change_epochs() {
             true => "another `train.epochs` undoes that",
@@ -309,7 +311,7 @@ pub(crate) fn train_from<L: Learning>(
         if step >= run.pace.map_or(total, |pace| pace.length) || run.learner.done() {
             break Ended::Complete;
         }
-        match run.next(begun, pacing.as_mut())? {
+        match run.next([begun, stepping], pacing.as_mut())? {
             Next::End(ended) => break ended,
             Next::Shorten(fitting) => run.shorten(fitting, total, observer),
             Next::Step => {}
@@ -494,12 +496,14 @@ impl<'a, L: Learning> Run<'a, L> {
         if bytes.is_empty() { Ok(None) } else { Checkpoint::from_bytes(&bytes).map(Some) }
     }
 
+    /// The next thing to do in a call that began at the first of two times, and with its steps at the second.
+    ///
     /// The same decision on all ranks: clocks differ, and an interrupt may reach one of them first.
-    fn next(&self, begun: Instant, pacing: Option<&mut Pacing>) -> Result<Next> {
+    fn next(&self, [begun, stepping]: [Instant; 2], pacing: Option<&mut Pacing>) -> Result<Next> {
         let (limits, step) = (&self.training.limits, self.learner.steps());
         let decide = |limits: &Limits| match limits.reached(begun, step) {
             Some(ended) => Next::End(ended),
-            None => match pacing.and_then(|pacing| pacing.fitting(begun.elapsed(), step)) {
+            None => match pacing.and_then(|pacing| pacing.fitting(stepping.elapsed(), step)) {
                 Some(fitting) => Next::Shorten(fitting),
                 None => Next::Step,
             },
