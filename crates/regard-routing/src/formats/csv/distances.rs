@@ -18,6 +18,11 @@ use crate::{DistanceMatrix, Error, Result};
 const FROM: [&str; 8] = ["from", "origin", "source", "start", "von", "de", "da", "from_id"];
 const TO: [&str; 9] = ["to", "destination", "target", "end", "nach", "a", "vers", "dest", "to_id"];
 
+/// Pairs of nodes whose distances take no more than 128 MiB, however few numbers they come from.
+const UNBOUNDED: usize = 1 << 24;
+/// Pairs of nodes that one number of a larger table may serve.
+const PAIRS_PER_NUMBER: usize = 16;
+
 /// The distances between the nodes with these ids.
 pub(super) fn read(path: &Path, ids: &[String], decimal: Option<Decimal>) -> Result<DistanceMatrix> {
     let (nodes, (text, _)) = (ids.len(), read_text_and_encoding(path)?);
@@ -34,6 +39,8 @@ pub(super) fn read(path: &Path, ids: &[String], decimal: Option<Decimal>) -> Res
         Reading::Either(field) if field.contains(',') && separator == b';' => Decimal::Comma,
         _ => Decimal::Point,
     });
+    let found = rows.iter().map(|(_, fields)| fields.len().saturating_sub(numbers_from)).sum::<usize>();
+    check_numbers(path, found + header.len(), nodes)?;
     let mut file = File { path, ids, decimal, found: vec![f64::NAN; nodes * nodes] };
     if is_pairs {
         file.pairs(&header, &rows)?;
@@ -41,6 +48,19 @@ pub(super) fn read(path: &Path, ids: &[String], decimal: Option<Decimal>) -> Res
         file.square(&header, top, &rows)?;
     }
     file.matrix()
+}
+
+/// Refuses a file that cannot hold the distances of so many nodes, before there is memory for them: each number may serve
+/// several pairs, as rows of one place share its distances, but only in small tables without bound.
+fn check_numbers(path: &Path, numbers: usize, nodes: usize) -> Result<()> {
+    if nodes * nodes <= UNBOUNDED.max(numbers.saturating_mul(PAIRS_PER_NUMBER)) {
+        return Ok(());
+    }
+    let reason = format!("has {numbers} fields, too few for the distances between {nodes} nodes");
+    Err(Error::parse(path, 0, reason).with_hint(
+        "--distances takes a square of numbers or a row for each pair; `--duplicates sum` makes one stop of the rows of \
+         one place",
+    ))
 }
 
 /// A file of distances while it is read.
@@ -200,6 +220,15 @@ mod tests {
         let twice = "id,x,y\na,0,0\nb,1,0\nb,1,0\n";
         let expected = [[0.0, 1.0, 1.0], [2.0, 0.0, 0.0], [2.0, 0.0, 0.0]];
         assert_eq!(found(twice, "a,b\n0,1\n2,0\n").unwrap(), expected);
+    }
+
+    #[test]
+    fn a_file_that_is_too_short_gets_no_memory() {
+        let rows: String = (0..5_000).map(|row| format!("{row},0,0\n")).collect();
+        for text in ["0,1\n2,0\n", "from,to,km\n1,2,3\n"] {
+            let error = found(&format!("id,x,y\n{rows}"), text).unwrap_err().to_string();
+            assert!(error.contains("too few for the distances between 5000 nodes"), "{error}");
+        }
     }
 
     #[test]
