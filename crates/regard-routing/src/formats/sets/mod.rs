@@ -71,7 +71,7 @@ impl SetField {
         Self { marks: true, ..self }
     }
 
-    /// A field whose numbers are written as integers.
+    /// A field whose whole numbers are written as integers.
     #[must_use]
     pub const fn integers(self) -> Self {
         Self { whole: true, ..self }

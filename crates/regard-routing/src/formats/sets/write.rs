@@ -37,9 +37,9 @@ fn pickled<P: Problem>(problems: &[P], fields: &[SetField]) -> Vec<u8> {
         point(out, &points[0]);
         list(out, &points[1..], point);
         for (field, values) in fields.iter().zip(problem.set_values()) {
-            let number = |out: &mut Vec<u8>, value: &f64| match field.whole {
-                true => integer(out, *value as i32),
-                false => float(out, *value),
+            let number = |out: &mut Vec<u8>, value: &f64| match integer_of(*value).filter(|_| field.whole) {
+                Some(value) => integer(out, value),
+                None => float(out, *value),
             };
             match field.per {
                 Per::Customer => list(out, &values, number),
@@ -62,6 +62,12 @@ fn list<T>(out: &mut Vec<u8>, items: &[T], item: impl Fn(&mut Vec<u8>, &T)) {
 fn float(out: &mut Vec<u8>, value: f64) {
     out.push(b'G');
     out.extend(value.to_be_bytes());
+}
+
+/// The integer of four bytes that a number is; others are written as floats, which readers take as well.
+fn integer_of(value: f64) -> Option<i32> {
+    let whole = value as i32;
+    (f64::from(whole) == value).then_some(whole)
 }
 
 fn integer(out: &mut Vec<u8>, value: i32) {

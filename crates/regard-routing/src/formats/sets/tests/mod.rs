@@ -208,3 +208,18 @@ fn files_are_read_by_their_content() {
     assert!(super::read(&path).unwrap_err().to_string().contains("is not a readable archive"));
     assert!(matches!(super::read(folder.path().join("none.pkl")), Err(Error::Io { .. })));
 }
+
+#[test]
+fn demands_that_are_no_small_integers_are_kept() {
+    use crate::problem::Locations;
+    use crate::problems::cvrptw::{CvrptwEnv, TimeWindows};
+
+    let points = || Locations::from(vec![[0.5_f32, 0.5], [0.25, 0.5], [0.75, 1.0]]);
+    for (demands, capacity) in [([0.0, 0.25, 1.0], 1.0), ([0.0, 3e9, 7.0], 4e9)] {
+        let windows = TimeWindows { ready: vec![0.0; 3], due: vec![9.0; 3], service: vec![0.0; 3] };
+        let problem = CvrptwEnv::new(points(), demands.to_vec(), capacity, windows);
+        let bytes = render(&[problem], "pkl").unwrap();
+        let found = read(&bytes).unwrap().instances::<CvrptwEnv>().unwrap();
+        assert_eq!(found[0].demands(), demands);
+    }
+}
