@@ -274,7 +274,7 @@ impl<'t> Sheet<'t> {
     fn skip_bad(&mut self, files: &'static FileSpec) -> Result<()> {
         let nodes = self.node_columns()?;
         let depot_column = self.roles.get("depot").cloned();
-        let mut bad = Vec::new();
+        let mut is_bad = vec![false; self.rows.len()];
         let mut depot_seen = false;
         for (at, (line, fields)) in self.rows.iter().enumerate() {
             let row = Row { path: self.path, line: *line, fields };
@@ -295,28 +295,75 @@ impl<'t> Sheet<'t> {
                 && nodes.point(&row).is_ok()
                 && amounts(files).all(amount)
                 && columns(files, ColumnKind::Time).all(time);
-            if good {
-                depot_seen |= is_depot;
-            } else {
-                bad.push((at, *line));
-            }
+            is_bad[at] = !good;
+            depot_seen |= good && is_depot;
         }
+        self.mark_without_others(files, &nodes, &mut is_bad)?;
+        let bad: Vec<usize> =
+            self.rows.iter().zip(&is_bad).filter(|(_, bad)| **bad).map(|((line, _), _)| *line).collect();
         if bad.is_empty() {
             return Ok(());
         }
         const MOST: usize = 8;
-        let mut lines: Vec<String> = bad.iter().take(MOST).map(|(_, line)| line.to_string()).collect();
+        let mut lines: Vec<String> = bad.iter().take(MOST).map(usize::to_string).collect();
         lines.extend((bad.len() > MOST).then(|| "...".to_owned()));
         let (rows, line) = if bad.len() == 1 { ("row", "line") } else { ("rows", "lines") };
         let text =
             format!("skipped {} {rows} that cannot be read (--skip-bad): {line} {}", bad.len(), lines.join(", "));
         self.notes.add(text);
-        let mut at = 0;
-        self.rows.retain(|_| {
-            at += 1;
-            !bad.iter().any(|(bad, _)| *bad == at - 1)
-        });
+        let mut is_bad = is_bad.into_iter();
+        self.rows.retain(|_| is_bad.next() != Some(true));
         Ok(())
+    }
+
+    /// Marks the rows that name a row which is not there or is marked, until none is left.
+    fn mark_without_others(&self, files: &'static FileSpec, nodes: &NodeColumns, is_bad: &mut [bool]) -> Result<()> {
+        let naming: Vec<&Column> = columns(files, ColumnKind::Node).filter_map(|role| self.roles.get(role)).collect();
+        if naming.is_empty() {
+            return Ok(());
+        }
+        let ids: Vec<String> = self
+            .rows
+            .iter()
+            .enumerate()
+            .map(|(at, (line, fields))| nodes.id(&Row { path: self.path, line: *line, fields }, at + 1))
+            .map(Result::unwrap_or_default)
+            .collect();
+        // Of each id the rows that are left, and of each name the rows that have it in a field.
+        let mut left: HashMap<&str, usize> = HashMap::new();
+        let mut named_by: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (at, (_, fields)) in self.rows.iter().enumerate().filter(|(at, _)| !is_bad[*at]) {
+            *left.entry(&ids[at]).or_default() += 1;
+            let names = naming.iter().filter_map(|(column, _)| fields.get(*column)).filter(|name| !name.is_empty());
+            names.for_each(|name| named_by.entry(name).or_default().push(at));
+        }
+        let rows_of = |left: &HashMap<&str, usize>, id: &str| left.get(id).copied().unwrap_or(0);
+        // Rows that repeat an id are called `id#2` and so on.
+        let is_known = |left: &HashMap<&str, usize>, name: &str| {
+            let repeated = name.rsplit_once('#').and_then(|(id, number)| Some((id, number.parse::<usize>().ok()?)));
+            rows_of(left, name) > 0 || repeated.is_some_and(|(id, number)| number >= 2 && number <= rows_of(left, id))
+        };
+        let lost = named_by.iter().filter(|(name, _)| !is_known(&left, name));
+        let mut open: Vec<usize> = lost.flat_map(|(_, rows)| rows.iter().copied()).collect();
+        while let Some(at) = open.pop() {
+            if std::mem::replace(&mut is_bad[at], true) {
+                continue;
+            }
+            let id = ids[at].as_str();
+            let count = rows_of(&left, id);
+            left.insert(id, count.saturating_sub(1));
+            let name = if count > 1 { format!("{id}#{count}") } else { id.to_owned() };
+            if !is_known(&left, &name) {
+                open.extend(named_by.get(name.as_str()).into_iter().flatten());
+            }
+        }
+        match self.rows.iter().zip(&*is_bad).find(|(_, bad)| **bad) {
+            Some(((line, _), _)) if nodes.id.is_none() && !named_by.is_empty() => {
+                let reason = "cannot be skipped: rows are named by their numbers, which would change";
+                Err(Error::parse(self.path, *line, reason).with_hint("`--column id=NAME` names a column of ids"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Gives every row an id; rows of one id are separate stops, one stop or an error.

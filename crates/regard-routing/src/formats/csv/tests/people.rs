@@ -241,3 +241,26 @@ fn files_have_the_encodings_of_office_programs() {
     let (_, notes) = crate::formats::read_instance_with(&path, &capacity(2000.0)).unwrap();
     assert!(notes.texts().iter().any(|text| text.starts_with("is read as UTF-16")), "{notes:?}");
 }
+
+#[test]
+fn rows_that_name_skipped_rows_are_skipped() {
+    let text = "id,x,y,pickup\nhub,0,0,\nshop,3,0,\nbar,0,1,shop\nkiosk,3,1,nowhere\nfar,abc,1,\ninn,2,2,far\n\
+                pub,1,2,inn\nshop,3,0,\nmill,5,5,shop#2\ntwice,1,1,shop#3\n";
+    let skipping = TableOptions { skip_bad: true, ..TableOptions::default() };
+    let (instance, notes) = with(text, &skipping).unwrap();
+    assert_eq!(instance.sites().ids(), ["hub", "shop", "bar", "shop#2", "mill"]);
+    assert_eq!(notes.texts()[0], "skipped 5 rows that cannot be read (--skip-bad): lines 5, 6, 7, 8, 11");
+    let numbered = "x,y,pickup\n0,0,\n1,1,\nabc,1,\n2,2,2\n";
+    let error = with(numbered, &skipping).unwrap_err().to_string();
+    assert!(error.starts_with("t.csv:4: cannot be skipped"), "{error}");
+}
+
+#[test]
+fn many_bad_rows_take_time_by_their_number() {
+    let rows: String = (0..100_000).map(|row| format!("{row},{}\n", if row % 2 == 0 { "1" } else { "?" })).collect();
+    let begun = std::time::Instant::now();
+    let skipping = TableOptions { skip_bad: true, ..TableOptions::default() };
+    let (instance, _) = with(&format!("x,y\n{rows}"), &skipping).unwrap();
+    assert_eq!(instance.sites().len(), 50_000);
+    assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
+}
