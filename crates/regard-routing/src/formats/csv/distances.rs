@@ -4,7 +4,7 @@
 //! above it alone, or without ids, in the order of the table; or it has a row for each pair, below a header such as
 //! `from,to,distance`. Ids may be more than those of the table.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use super::super::{number, read_text_and_encoding, shown};
@@ -154,12 +154,13 @@ impl File<'_> {
 
     /// The nodes of each id; rows that repeat an id are called `id#2` and so on.
     fn places(&self) -> HashMap<String, Vec<usize>> {
+        let known: HashSet<&str> = self.ids.iter().map(String::as_str).collect();
         let mut places: HashMap<String, Vec<usize>> = HashMap::new();
         for (node, id) in self.ids.iter().enumerate() {
             places.entry(id.clone()).or_default().push(node);
             if let Some((first, count)) = id.rsplit_once('#')
                 && count.parse::<usize>().is_ok()
-                && self.ids.iter().any(|id| id == first)
+                && known.contains(first)
             {
                 places.entry(first.to_owned()).or_default().push(node);
             }

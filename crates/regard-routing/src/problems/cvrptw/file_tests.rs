@@ -257,3 +257,12 @@ fn solutions_are_written_with_arrival_and_waiting_and_read_again() {
     assert_eq!(lines[2], "1,1,2,45,70,30,825,0,30,41.2");
     assert_eq!(lines[3], "1,2,0,40,50,0,935.6,0,30,41.2");
 }
+
+#[test]
+fn many_rows_take_time_by_their_number() {
+    let rows: String = (0..60_000).map(|row| format!("{row} {row} 0 0 0 1e8 0\n")).collect();
+    let text = SOLOMON.split_once("0 40 50").map(|(head, _)| format!("{head}{rows}")).unwrap();
+    let begun = std::time::Instant::now();
+    assert_eq!(read_solomon(&text).unwrap().sites().len(), 60_000);
+    assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+}

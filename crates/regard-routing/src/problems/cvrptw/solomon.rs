@@ -4,6 +4,7 @@
 //! Distances are straight lines cut to one decimal ([`Metric::Tenths`]), in costs and in times: the rule of the 12th
 //! DIMACS Implementation Challenge, whose best-known costs are by distance alone. The number of vehicles is a limit.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use super::files::{self, Times};
@@ -60,8 +61,9 @@ pub(super) fn read(text: &str, path: &Path) -> Result<Cvrptw> {
         let error = Error::parse(path, 0, "has no rows below its header, expected the depot and its customers");
         return Err(error.with_hint(format!("each line has {}", FIELDS.join(", "))));
     }
-    for (at, (line, id, _)) in rows.iter().enumerate() {
-        if let Some((first, ..)) = rows[..at].iter().find(|(_, other, _)| other == id) {
+    let mut first_lines: HashMap<&str, usize> = HashMap::new();
+    for (line, id, _) in &rows {
+        if let Some(first) = first_lines.insert(id, *line) {
             return Err(fault(*line, FIELDS[0], format!("node {id} occurs a second time, first on line {first}")));
         }
     }
