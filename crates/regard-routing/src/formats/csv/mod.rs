@@ -167,6 +167,7 @@ impl TableOptions {
 pub struct CsvOption {
     name: &'static str,
     kind: OptionKind,
+    only_in_files: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -177,19 +178,29 @@ enum OptionKind {
 }
 
 impl CsvOption {
+    const fn of(name: &'static str, kind: OptionKind) -> Self {
+        Self { name, kind, only_in_files: false }
+    }
+
     /// A number above 0.
     pub const fn above_zero(name: &'static str) -> Self {
-        Self { name, kind: OptionKind::AboveZero }
+        Self::of(name, OptionKind::AboveZero)
     }
 
     /// A number of 0 or more.
     pub const fn not_negative(name: &'static str) -> Self {
-        Self { name, kind: OptionKind::NotNegative }
+        Self::of(name, OptionKind::NotNegative)
     }
 
     /// Yes (1) or no (0).
     pub const fn flag(name: &'static str) -> Self {
-        Self { name, kind: OptionKind::Flag }
+        Self::of(name, OptionKind::Flag)
+    }
+
+    /// An option that comments of a file give and no option of the command line.
+    #[must_use]
+    pub const fn only_in_files(self) -> Self {
+        Self { only_in_files: true, ..self }
     }
 
     /// The value that a text stands for, or what was expected.
@@ -436,8 +447,11 @@ impl<'s, 't> DepotTable<'s, 't> {
     pub fn required_option(&self, name: &str, example: &str) -> Result<f64> {
         self.option(name).ok_or_else(|| {
             let reason = format!("has no {name}, which {} needs", self.files.title);
-            let flag = roles::option_flag(name);
-            let hint = format!("give it with `{flag} {example}`, or with `# {name}: {example}` as the first line");
+            let comment = format!("`# {name}: {example}` as the first line");
+            let hint = match roles::flag_of(name) {
+                Some(flag) => format!("give it with `{flag} {example}`, or with {comment}"),
+                None => format!("give it with {comment}"),
+            };
             Error::parse(self.sheet.path, 0, reason).with_hint(hint)
         })
     }

@@ -490,9 +490,15 @@ fn needed_for_times() -> Option<String> {
     Some(format!("they count with a column `{}` and {}", amount.names[0], option_flag(option.name)))
 }
 
-/// The option of the command line for a number of a table.
+/// The option of the command line for a number of a table; `None` for one that only comments give.
+pub(super) fn flag_of(name: &str) -> Option<String> {
+    let only_in_files = known_options().any(|option| option.name == name && option.only_in_files);
+    (!only_in_files).then(|| format!("--{}", name.replace('_', "-")))
+}
+
+/// A number of a table as people give it: by an option of the command line where there is one, else by a comment.
 pub(super) fn option_flag(name: &str) -> String {
-    format!("--{}", name.replace('_', "-"))
+    flag_of(name).unwrap_or_else(|| format!("`# {name}: N`"))
 }
 
 /// The columns of the problems that the given numbers belong to: all of them are a problem's, and the one that it needs

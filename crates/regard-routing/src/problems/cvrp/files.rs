@@ -81,8 +81,8 @@ pub(crate) const COLUMNS: &[CsvColumn] = &[CsvColumn {
 pub(crate) const OPTIONS: &[CsvOption] = &[
     CsvOption::above_zero("capacity"),
     CsvOption::above_zero("max_length"),
-    CsvOption::not_negative("service_time"),
-    CsvOption::flag("split"),
+    CsvOption::not_negative("service_time").only_in_files(),
+    CsvOption::flag("split").only_in_files(),
 ];
 
 /// Reads a CVRPLIB file; only with split deliveries may a demand be above the capacity.

@@ -75,9 +75,9 @@ pub(super) const COLUMNS: &[CsvColumn] = &[
 
 pub(super) const OPTIONS: &[CsvOption] = &[
     CsvOption::above_zero("capacity"),
-    CsvOption::above_zero("vehicles"),
-    CsvOption::above_zero("speed"),
-    CsvOption::not_negative("service_time"),
+    CsvOption::above_zero("vehicles").only_in_files(),
+    CsvOption::above_zero("speed").only_in_files(),
+    CsvOption::not_negative("service_time").only_in_files(),
 ];
 
 /// The speed at which a unit of distance takes a unit of time, a minute.

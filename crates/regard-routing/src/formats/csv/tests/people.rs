@@ -264,3 +264,13 @@ fn many_bad_rows_take_time_by_their_number() {
     assert_eq!(instance.sites().len(), 50_000);
     assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
 }
+
+#[test]
+fn numbers_without_an_option_are_named_by_their_comment() {
+    let speed = TableOptions { values: Options::default().with("speed", Some(30.0)), ..TableOptions::default() };
+    let error = with("x,y\n0,0\n1,1\n", &speed).unwrap_err().to_string();
+    assert!(error.contains("`# speed: N` does not apply"), "{error}");
+    let error = with("x,y\n0,0\n1,1\n", &capacity(9.0)).unwrap_err().to_string();
+    assert!(error.contains("--capacity does not apply"), "{error}");
+    assert_eq!(speed.first_given().as_deref(), Some("`# speed: N`"));
+}
