@@ -172,3 +172,8 @@ fn stem(path: &Path) -> String {
 fn number(token: &str) -> Option<f64> {
     token.parse().ok().filter(|v| is_coordinate(*v))
 }
+
+/// The whole number of at least 1, and at most a thousand million, that a number is.
+pub(crate) fn whole(value: f64) -> Option<usize> {
+    (value.fract() == 0.0 && (1.0..=1e9).contains(&value)).then_some(value as usize)
+}

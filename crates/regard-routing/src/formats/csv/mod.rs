@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use self::sheet::Column;
-use super::{number, shown};
+use super::{number, shown, whole};
 use crate::file::write_atomic;
 use crate::instance::{FileSpec, Instance, SolverInstance};
 use crate::registry::{ProblemSpec, ProblemVisitor, with_files, with_problem};
@@ -174,6 +174,7 @@ pub struct CsvOption {
 enum OptionKind {
     AboveZero,
     NotNegative,
+    Count,
     Flag,
 }
 
@@ -192,6 +193,11 @@ impl CsvOption {
         Self::of(name, OptionKind::NotNegative)
     }
 
+    /// A whole number of at least 1.
+    pub const fn count(name: &'static str) -> Self {
+        Self::of(name, OptionKind::Count)
+    }
+
     /// Yes (1) or no (0).
     pub const fn flag(name: &'static str) -> Self {
         Self::of(name, OptionKind::Flag)
@@ -208,6 +214,7 @@ impl CsvOption {
         match self.kind {
             OptionKind::AboveZero => number(text).filter(|v| *v > 0.0).ok_or("a number above 0"),
             OptionKind::NotNegative => number(text).filter(|v| *v >= 0.0).ok_or("a number, 0 or more"),
+            OptionKind::Count => number(text).filter(|v| whole(*v).is_some()).ok_or("a whole number of at least 1"),
             OptionKind::Flag => flag(text).map(|yes| f64::from(u8::from(yes))).ok_or("yes or no"),
         }
     }

@@ -18,6 +18,7 @@ use std::path::Path;
 use self::header::{Header, WeightType};
 use self::layout::{Layout, Section};
 use self::nodes::Node;
+use super::{number, shown, whole};
 use crate::instance::SolverInstance;
 use crate::{Error, Metric, Result, Sites};
 
@@ -91,6 +92,15 @@ impl File<'_> {
     /// As [`Self::sites`].
     pub fn amount(&self, keyword: &str, zero: bool) -> Result<Option<f64>> {
         self.layout.amount(keyword, zero)
+    }
+
+    /// The whole number of at least 1 of a keyword, if the file has it.
+    pub(crate) fn count(&self, keyword: &str) -> Result<Option<usize>> {
+        let Some(entry) = self.layout.entry(keyword)? else { return Ok(None) };
+        number(entry.value).and_then(whole).map(Some).ok_or_else(|| {
+            let reason = format!("found `{}`, expected a whole number of at least 1", shown(entry.value));
+            self.error(entry.line, reason).in_field(keyword)
+        })
     }
 
     /// The number above 0 of a keyword that the problem needs; `meaning` is for the hint.

@@ -57,6 +57,7 @@ reader_suite! {
         ("", &["t.vrp: has no EDGE_WEIGHT_TYPE"][..]),
         ("TYPE: CVRP\n", &["t.vrp:1: field `TYPE`: CVRP (vehicle routing) is not VRPTW, expected VRPTW"]),
         (two!("COMMENT: c", "\n"), &["t.vrp: has no TIME_WINDOW_SECTION, which VRPTW needs"]),
+        (two!("VEHICLES: 2.7", "TIME_WINDOW_SECTION\n1 0 9\n2 1 9"), &["t.vrp:5: field `VEHICLES`: found `2.7`, expected a whole number of at least 1"]),
         (two!("COMMENT: c", "TIME_WINDOW_SECTION\n1 0 9\n2 1"), &["t.vrp:17: field `TIME_WINDOW_SECTION`: found `2 1`, expected `id begin end`"]),
         (two!("COMMENT: c", "TIME_WINDOW_SECTION\n1 0 9\n2 x 5"), &["t.vrp:17: field `TIME_WINDOW_SECTION`: node 2: found `x`, expected a number"]),
         (two!("COMMENT: c", "TIME_WINDOW_SECTION\n1 0 9\n2 -1 5"), &["t.vrp:17: field `TIME_WINDOW_SECTION`: node 2: found -1, expected a begin of 0 or more"]),
@@ -65,7 +66,7 @@ reader_suite! {
         (two!("COMMENT: c", "TIME_WINDOW_SECTION\n1 0 90\n2 0 4"), &["t.vrp:17: field `TIME_WINDOW_SECTION`: due time of node 2 is 4, and no vehicle can be there before 5"]),
         (two!("SERVICE_TIME: 1", "TIME_WINDOW_SECTION\n1 0 13\n2 8 9"), &["t.vrp:17: field `TIME_WINDOW_SECTION`: ready time of node 2 is 8: a vehicle is back at 14, and the depot closes at 13"]),
         (two!("COMMENT: c", "TIME_WINDOW_SECTION\n1 0 90\n2 0 9\nSERVICE_TIME_SECTION\n1 3\n2 1"), &["t.vrp:19: field `SERVICE_TIME_SECTION`: found 3 for the depot, expected 0"]),
-        (two!("VEHICLES: 0", "TIME_WINDOW_SECTION\n1 0 90\n2 0 9"), &["t.vrp:5: field `VEHICLES`: found `0`, expected a number above 0"]),
+        (two!("VEHICLES: 0", "TIME_WINDOW_SECTION\n1 0 90\n2 0 9"), &["t.vrp:5: field `VEHICLES`: found `0`, expected a whole number of at least 1"]),
         (two!("CAPACITY: 1", "TIME_WINDOW_SECTION\n1 0 90\n2 0 9"), &["field `CAPACITY`: is given a second time"]),
         (two!("COMMENT: c", "NODE_SCORE_SECTION\n1 0"), &["scores belong to orienteering, expected VRPTW"]),
     ],
@@ -114,7 +115,8 @@ reader_suite! {
         ("# capacity: 5\nx,y,demand,due\n0,0,0,9\n0,1,6,3\n", &["places.csv:4: field `demand`: found 6, which is above the capacity (5)"]),
         ("# capacity: 5\nx,y,demand,ready_time,due_time\n0,0,0,0,99\n3,4,1,9,8\n", &["places.csv:4: field `due_time`: of node 2 is 8, before the window begins at 9"]),
         ("# capacity: 5\nx,y,demand,depot,due\n3,4,1,0,4\n0,0,0,1,99\n", &["places.csv:3: field `due`: of node 1 is 4, and no vehicle can be there before 5"]),
-        ("# capacity: 5\n# vehicles: 0\nx,y,demand,due\n0,0,0,9\n", &["field `vehicles`: found `0`, expected a number above 0"]),
+        ("# capacity: 5\n# vehicles: 0\nx,y,demand,due\n0,0,0,9\n", &["field `vehicles`: found `0`, expected a whole number of at least 1"]),
+        ("# capacity: 5\n# vehicles: 2.7\nx,y,demand,due\n0,0,0,9\n", &["places.csv:2: field `vehicles`: found `2.7`, expected a whole number of at least 1"]),
     ],
 }
 

@@ -10,6 +10,7 @@ use super::instance::Fault;
 use super::{Cvrptw, TimeWindows};
 use crate::formats::csv::{self, ColumnKind, CsvColumn, CsvOption, DepotTable, Sheet};
 use crate::formats::tsplib::{self, Amount, TsplibType};
+use crate::formats::whole;
 use crate::instance::SolverInstance;
 use crate::problems::cvrp::{self, Cvrp};
 use crate::{Error, Result, depot};
@@ -75,10 +76,15 @@ pub(super) const COLUMNS: &[CsvColumn] = &[
 
 pub(super) const OPTIONS: &[CsvOption] = &[
     CsvOption::above_zero("capacity"),
-    CsvOption::above_zero("vehicles").only_in_files(),
+    CsvOption::count("vehicles").only_in_files(),
     CsvOption::above_zero("speed").only_in_files(),
     CsvOption::not_negative("service_time").only_in_files(),
 ];
+
+/// The number of vehicles that a number of a file stands for, or what is wrong with it.
+pub(super) fn count(value: f64) -> Result<usize, String> {
+    whole(value).ok_or_else(|| format!("found {value}, expected a whole number of at least 1"))
+}
 
 /// The speed at which a unit of distance takes a unit of time, a minute.
 const SPEED: f64 = 60.0;
@@ -145,18 +151,15 @@ pub(super) fn read_tsplib(file: &tsplib::File<'_>) -> Result<Cvrptw> {
             (0..ids.len()).map(|node| Amount { line: 0, value: if node == depot { 0.0 } else { uniform } }).collect()
         }
     };
-    let vehicles = file.amount("VEHICLES", false)?;
+    let vehicles = file.count("VEHICLES")?;
     demands[..=depot].rotate_right(1);
     windows[..=depot].rotate_right(1);
     service[..=depot].rotate_right(1);
     let values = |amounts: &[Amount]| amounts.iter().map(|amount| amount.value).collect::<Vec<_>>();
     let routing = Cvrp::new(depot::first(sites, depot)?, values(&demands), capacity)?;
     let of = |side: usize| windows.iter().map(|(_, ends)| ends[side]).collect();
-    let times = Times {
-        windows: TimeWindows { ready: of(0), due: of(1), service: values(&service) },
-        pace: 1.0,
-        vehicles: vehicles.map(|vehicles| vehicles as usize),
-    };
+    let times =
+        Times { windows: TimeWindows { ready: of(0), due: of(1), service: values(&service) }, pace: 1.0, vehicles };
     build(routing, times, |node, field, reason| match field {
         "service" => file.error(service[node].line, reason).in_field(SERVICE),
         _ => file.error(windows[node].0, format!("{field} time {reason}")).in_field(WINDOWS),
@@ -192,7 +195,8 @@ pub(super) fn read_csv(sheet: &Sheet<'_>, options: &csv::Options) -> Result<Cvrp
     let windows = TimeWindows { ready: table.times("ready", 0.0)?, due: table.times("due", f64::INFINITY)?, service };
     let routing = Cvrp::new(table.sites()?, demands, capacity)?;
     let pace = table.option("speed").map_or(1.0, |speed| SPEED / speed);
-    let vehicles = table.option("vehicles").map(|vehicles| vehicles as usize);
+    let vehicles = table.option("vehicles").map(count).transpose();
+    let vehicles = vehicles.map_err(|reason| Error::invalid("vehicles", reason))?;
     let instance = build(routing, Times { windows, pace, vehicles }, |node, field, reason| {
         table.error_at(node, field, reason).with_hint("times of day are minutes, and so are the times of driving")
     })?;

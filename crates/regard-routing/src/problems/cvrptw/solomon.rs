@@ -42,9 +42,7 @@ pub(super) fn read(text: &str, path: &Path) -> Result<Cvrptw> {
     }
     let (at, fleet) = rest.next().ok_or_else(|| fault(0, "CAPACITY", "ends before the number of vehicles".into()))?;
     let [vehicles, capacity] = numbers(path, *at, fleet, ["NUMBER", "CAPACITY"])?;
-    if vehicles < 1.0 || vehicles.fract() != 0.0 || vehicles > 1e9 {
-        return Err(fault(*at, "NUMBER", format!("found {vehicles}, expected a whole number of at least 1")));
-    }
+    let vehicles = files::count(vehicles).map_err(|reason| fault(*at, "NUMBER", reason))?;
     if capacity <= 0.0 {
         return Err(fault(*at, "CAPACITY", format!("found {capacity}, expected a number above 0")));
     }
@@ -85,7 +83,7 @@ pub(super) fn read(text: &str, path: &Path) -> Result<Cvrptw> {
         };
         fault(lines[node], field, reason)
     };
-    files::build(routing, Times { windows, pace: 1.0, vehicles: Some(vehicles as usize) }, named)
+    files::build(routing, Times { windows, pace: 1.0, vehicles: Some(vehicles) }, named)
 }
 
 /// Checks the heading of a part.
