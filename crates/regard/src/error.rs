@@ -189,6 +189,7 @@ impl Error {
     fn names_a_file(&self) -> bool {
         match self {
             Error::Io { .. } | Error::Parse { .. } => true,
+            Error::Data(regard_data::Error::Io { .. } | regard_data::Error::Parse { .. }) => true,
             Error::Context { path, error, .. } => path.is_some() || error.names_a_file(),
             _ => false,
         }

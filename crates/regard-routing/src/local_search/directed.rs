@@ -123,7 +123,7 @@ mod tests {
             let start: Vec<usize> = (0..sites.len()).collect();
             let best = BestCost::default();
             let options = LocalSearchOptions { best: best.clone(), ..LocalSearchOptions::default() };
-            let (tour, _) = super::super::search_from(&sites, &start, sites.tour_length(&start), &options);
+            let (tour, _) = super::super::search_from(&sites, &start, &options);
             check::tour(sites.ids(), &tour).unwrap();
             let shortest = sites.tour_length(&exact::shortest(&sites));
             assert!((sites.tour_length(&tour) - shortest).abs() < 1e-9, "{seed}");

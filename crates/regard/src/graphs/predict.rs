@@ -22,14 +22,6 @@ use crate::{Error, Result};
 /// Graphs that go through a network together.
 const TOGETHER: usize = 128;
 
-/// The error with the name of its file, once.
-fn in_file(error: Error, path: &Path) -> Error {
-    match error.root() {
-        Error::Data(data::Error::Parse { .. }) => error,
-        _ => error.in_file(path),
-    }
-}
-
 /// A model on graphs.
 pub type GraphModel = Model<Graphs>;
 
@@ -56,7 +48,7 @@ impl GraphModel {
         if columns.skip_bad && self.config.data.other_node.is_empty() {
             graphs = graphs.without_unseen_nodes(&self.config.data.node_types)?;
         }
-        let known = self.known_graphs(graphs, columns.complete_graph).map_err(|error| in_file(error, path))?;
+        let known = self.known_graphs(graphs, columns.complete_graph).map_err(|error| error.in_file(path))?;
         let targets = if labelled { Some(targets(&self.config, &known.graphs)?) } else { None };
         Ok(Examples { targets, ..known })
     }
