@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use clap::{ArgAction, Args, Command, FromArgMatches};
 use regard::data::names::nearest;
 use regard::explain::attribution::AttributionMethod;
+use regard::routing::formats::csv::ColumnRole;
 use serde_json::{Map, Value, json};
 
 use super::error::ApiError;
@@ -282,7 +283,7 @@ fn bounds(name: &str) -> Value {
         "top_p" => json!({ "minimum": 0.001, "maximum": 1 }),
         "time" => json!({ "pattern": TIME }),
         "decode" => json!({ "pattern": "^(greedy|multistart|(sample|multistart|beam):[1-9][0-9]{0,4})$" }),
-        "column" => json!({ "pattern": "^(id|name|x|y|lat|lon|depot|demand|prize|penalty|real_prize)=" }),
+        "column" => json!({ "pattern": format!("^({})=", ColumnRole::all_names().join("|")) }),
         "decimal" => json!({ "enum": ["point", "comma"] }),
         "only" => json!({ "enum": ["network", "base"] }),
         "attribution" => json!({ "enum": AttributionMethod::ALL.map(|(_, name)| name) }),
@@ -347,6 +348,20 @@ mod tests {
         );
         assert_eq!(found["column"]["items"]["type"], "string");
         assert_eq!(found["augment"]["enum"], json!([1, 8, null]));
+    }
+
+    #[test]
+    fn the_schema_allows_the_roles_that_columns_have() {
+        let found = schemas::<SolveArgs>(&SOLVE);
+        let pattern = found["column"]["items"]["pattern"].as_str().unwrap();
+        let roles: Vec<&str> = pattern.strip_prefix("^(").unwrap().strip_suffix(")=").unwrap().split('|').collect();
+        for role in ["id", "latitude", "demand", "real_prize", "ready", "due", "service", "pickup"] {
+            assert!(roles.contains(&role), "{role}: {pattern}");
+        }
+        for role in roles {
+            let given = json!({ "column": [format!("{role}=a")] }).to_string();
+            assert!(parse::<SolveArgs>(&SOLVE, Some("a.csv"), None, &options(&given)).is_ok(), "{role}");
+        }
     }
 
     #[test]

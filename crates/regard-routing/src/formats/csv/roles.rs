@@ -211,6 +211,18 @@ impl ColumnRole {
         role_names()
     }
 
+    /// All names by which [`parse`](Self::parse) knows roles, in lower case, each once.
+    #[must_use]
+    pub fn all_names() -> Vec<&'static str> {
+        let mut all = role_names();
+        for name in role_names().into_iter().filter_map(role).flat_map(|role| role.names) {
+            if !all.contains(name) {
+                all.push(name);
+            }
+        }
+        all
+    }
+
     /// Reads `role=name`; an empty name leaves the role without a column.
     ///
     /// # Errors
