@@ -66,17 +66,34 @@ export interface Solution {
   notes: string[];
 }
 
+/** A column of a table of places: its fields hold amounts, times (or nothing), or the ids of other places (or nothing). */
+export interface Column {
+  name: string;
+  kind: 'amount' | 'time' | 'node';
+}
+
+/** A number of an instance that belongs to no node. */
+export interface FileOption {
+  name: string;
+  value: string | null;
+  /** If true, requests may give it by this name. */
+  requested: boolean;
+}
+
 export interface RoutesRead {
   kind: 'routes';
   name: string;
   n: number;
   problem: string;
+  title: string;
+  maximises: boolean;
   metric: string;
   unit: string;
   geographic: boolean;
   depot: boolean;
   scaled_coordinates?: boolean;
-  facts: Record<string, number>;
+  columns: Column[];
+  options: FileOption[];
   nodes: ({ id: string; label?: string; x: number; y: number } & Record<string, unknown>)[];
   notes: string[];
 }

@@ -123,6 +123,35 @@ describe('the page', { skip: missing, concurrency: false, timeout: 600_000 }, ()
     await context.close();
   });
 
+  it('routes: an edited file is solved as the same problem', async () => {
+    const { page, wrong, context } = await at('#routes&example=capitals.csv');
+    const folder = mkdtempSync(join(tmpdir(), 'regard-file-'));
+    const tables = {
+      'pickups.csv': ['id,x,y,pickup\nhub,0,0,\nshop,30,0,\nbar,0,10,shop\ninn,20,20,\n', /Pickup and delivery/, /^id,x,y,pickup\n[^]*\nbar,[^\n]*,shop\n/],
+      'windows.csv': ['# capacity: 9\n# vehicles: 2\n# speed: 30\nid,x,y,demand,due\nhub,0,0,,\na,3,0,2,500\nb,0,1,1,\n', /Vehicle routing with time windows/, /^# capacity: 9\n# vehicles: 2\n# speed: 30\nid,x,y,demand,ready,due,service\nhub,0,0,0,0,,0\n/],
+    };
+    for (const [name, [content, title, written]] of Object.entries(tables)) {
+      writeFileSync(join(folder, name), content);
+      const [chooser] = await Promise.all([page.waitForEvent('filechooser'), page.click('[name="open"]')]);
+      await chooser.setFiles(join(folder, name));
+      await settled(page);
+      assert.match(await page.locator('section[aria-label="Problem"]').innerText(), title);
+      await page.focus('svg.plane');
+      await page.keyboard.press('ArrowRight');
+      await page.keyboard.press('ArrowRight');
+      await page.keyboard.press('Enter');
+      const [request] = await Promise.all([page.waitForRequest(/v1\/solve/), page.keyboard.press('ArrowUp')]);
+      await page.keyboard.press('Enter');
+      assert.match(request.postDataJSON().file.content, written);
+      const answer = await (await request.response())?.json();
+      assert.match(title.source.toLowerCase(), answer.problem === 'pdp' ? /pickup/ : answer.problem === 'cvrptw' ? /windows/ : /none/);
+      await settled(page);
+      assert.equal(await page.locator('.failure').count(), 0);
+    }
+    assert.deepEqual(wrong, []);
+    await context.close();
+  });
+
   it('sets: a row is taken away, attention beside attribution, clusters are dragged', async () => {
     const { page, wrong, context } = await at('#sets&example=bags.csv');
     const whole = await number(page, '[name="answer"]');

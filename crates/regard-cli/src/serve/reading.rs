@@ -14,7 +14,8 @@ use regard::data::sets::{Bags, FeatureNames};
 use regard::data::table::Cells;
 use regard::graphs::{Spectrum, layout};
 use regard::routing::formats;
-use regard::routing::{Instance, Problem, ProblemVisitor, SolverInstance};
+use regard::routing::formats::csv::{self, ColumnKind, CsvColumn};
+use regard::routing::{Instance, Problem, ProblemVisitor, SolverInstance, registry};
 use regard::series::experiment::SeriesData;
 use regard::series::source::read_panel;
 use schemars::JsonSchema;
@@ -122,6 +123,10 @@ pub(super) struct ReadRoutes {
     file: String,
     n: usize,
     problem: &'static str,
+    /// The problem in words.
+    title: &'static str,
+    /// If true, the value of a solution is a prize, the more the better.
+    maximises: bool,
     metric: &'static str,
     unit: &'static str,
     /// If true, x is the longitude and y the latitude, in degrees.
@@ -133,9 +138,43 @@ pub(super) struct ReadRoutes {
     /// Numbers of the instance beside its nodes, such as `capacity`.
     facts: Map<String, Value>,
     best_known: Option<f64>,
-    /// `id`, `label` where there is one, `x`, `y`, and the amounts of the problem by name.
+    /// Columns of a table of this problem beside the places.
+    columns: Vec<ReadColumn>,
+    /// Numbers of a table of this problem that belong to no node. A table has each as a comment, `# name: value`.
+    options: Vec<ReadOption>,
+    /// `id`, `label` where there is one, `x`, `y`, and the values of `columns` by name: a number, the id of a node, or null
+    /// for an empty field.
     nodes: Vec<Map<String, Value>>,
     notes: Vec<String>,
+}
+
+/// A column of a table of places.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ReadColumn {
+    name: &'static str,
+    kind: ReadColumnKind,
+}
+
+/// The values of a column.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum ReadColumnKind {
+    /// An amount, which every row but the depot's has.
+    Amount,
+    /// A time; a field may be empty.
+    Time,
+    /// The id of another row; a field may be empty.
+    Node,
+}
+
+/// A number of an instance that belongs to no node.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ReadOption {
+    name: &'static str,
+    /// Its text in a table; null where it has no value.
+    value: Option<String>,
+    /// If true, requests may give it by this name.
+    requested: bool,
 }
 
 /// A set of rows.
@@ -239,7 +278,7 @@ impl Reading {
 /// The family that a file seems to be of; routes where nothing shows it, whose error then says what is expected.
 fn family_of(file: &Path) -> &'static str {
     let ending = file.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_lowercase();
-    if ending != formats::csv::ENDING && formats::is_instance_file(file) {
+    if ending != csv::ENDING && formats::is_instance_file(file) {
         return "routes";
     }
     match (recognise(file), kind_of_file(file)) {
@@ -284,20 +323,27 @@ fn routes(question: &Question, printer: Printer) -> Result<ReadAnswer, ApiError>
         }
         false => sites.places()[node],
     };
-    let Columns { amounts, options } = columns(&instance);
+    let Table { numbers, others, options } = table(&instance);
     let mut facts: Map<String, Value> =
         instance.facts().into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect();
-    for (name, text) in options {
+    for (name, text) in &options {
         let value = text.parse::<f64>().map_or_else(|_| json!(text), |number| json!(number));
-        facts.entry(name).or_insert(value);
+        facts.entry(*name).or_insert(value);
     }
+    let spec = registry::spec(instance.problem());
+    let files = spec.and_then(|spec| spec.files);
+    let text_of = |name: &str| options.iter().find(|(known, _)| *known == name).map(|(_, text)| text.clone());
+    let option =
+        |name: &'static str| ReadOption { name, value: text_of(name), requested: PLACES.allowed.contains(&name) };
     let node = |node: usize| {
         let [x, y] = place(node);
         let mut object = Map::new();
         object.insert("id".into(), json!(sites.ids()[node]));
         object.extend(sites.label(node).map(|label| ("label".to_owned(), json!(label))));
         object.extend([("x".to_owned(), json!(x)), ("y".to_owned(), json!(y))]);
-        object.extend(amounts.iter().map(|(name, values)| ((*name).to_owned(), json!(values[node]))));
+        object.extend(numbers.iter().map(|(name, values)| ((*name).to_owned(), json!(values[node]))));
+        let id_of = |other: Option<usize>| json!(other.map(|other| &sites.ids()[other]));
+        object.extend(others.iter().map(|(name, nodes)| ((*name).to_owned(), id_of(nodes[node]))));
         object
     };
     Ok(ReadAnswer::Routes(Box::new(ReadRoutes {
@@ -305,6 +351,8 @@ fn routes(question: &Question, printer: Printer) -> Result<ReadAnswer, ApiError>
         file: question.name.clone(),
         n: sites.len(),
         problem: instance.problem(),
+        title: files.map_or(instance.problem(), |files| files.title),
+        maximises: spec.is_some_and(|spec| spec.maximises),
         metric: sites.metric_name(),
         unit: sites.unit(),
         geographic,
@@ -312,33 +360,51 @@ fn routes(question: &Question, printer: Printer) -> Result<ReadAnswer, ApiError>
         depot: has_depot(&instance),
         facts,
         best_known: instance.best_known(),
+        columns: files.map_or(&[][..], |files| files.csv).iter().map(ReadColumn::of).collect(),
+        options: files.map_or(&[][..], |files| files.csv_options).iter().map(|known| option(known.name())).collect(),
         nodes: (0..sites.len()).map(node).collect(),
         notes: printer.into_notes(),
     })))
 }
 
-/// Columns and options of a table of an instance, beside places.
+impl ReadColumn {
+    fn of(column: &CsvColumn) -> Self {
+        let kind = match column.kind {
+            ColumnKind::Amount => ReadColumnKind::Amount,
+            ColumnKind::Time => ReadColumnKind::Time,
+            ColumnKind::Node => ReadColumnKind::Node,
+        };
+        Self { name: column.names[0], kind }
+    }
+}
+
+/// The content of a table of an instance, beside places.
 #[derive(Default)]
-struct Columns {
-    /// Amounts of all nodes by the names of their columns.
-    amounts: Vec<(&'static str, Vec<f64>)>,
+struct Table {
+    /// Numbers of all nodes by the names of their columns; not finite where a table has an empty field.
+    numbers: Vec<(&'static str, Vec<f64>)>,
+    /// Other nodes that each node names, by the names of their columns.
+    others: Vec<(&'static str, Vec<Option<usize>>)>,
     /// Numbers of the instance by the names of their options.
     options: Vec<(&'static str, String)>,
 }
 
-fn columns(instance: &Instance) -> Columns {
+fn table(instance: &Instance) -> Table {
     struct Visit<'a>(&'a Instance);
     impl ProblemVisitor for Visit<'_> {
-        type Output = Columns;
+        type Output = Table;
 
-        fn run<I: SolverInstance>(self) -> Columns {
-            let Some(instance) = self.0.downcast_ref::<I>() else { return Columns::default() };
-            let fields = instance.csv_fields();
-            let amounts = fields.columns.into_iter().map(|(name, values)| (name, values.to_vec()));
-            Columns { amounts: amounts.collect(), options: fields.options }
+        fn run<I: SolverInstance>(self) -> Table {
+            let Some(instance) = self.0.downcast_ref::<I>() else { return Table::default() };
+            let csv::Fields { options, columns, nodes } = instance.csv_fields();
+            Table {
+                numbers: columns.into_iter().map(|(name, values)| (name, values.to_vec())).collect(),
+                others: nodes.into_iter().map(|(name, nodes)| (name, nodes.to_vec())).collect(),
+                options,
+            }
         }
     }
-    regard::routing::registry::with_problem(instance.problem(), Visit(instance)).unwrap_or_default()
+    registry::with_problem(instance.problem(), Visit(instance)).unwrap_or_default()
 }
 
 fn has_depot(instance: &Instance) -> bool {
@@ -350,7 +416,7 @@ fn has_depot(instance: &Instance) -> bool {
             I::Problem::DEPOT
         }
     }
-    regard::routing::registry::with_problem(instance.problem(), Depot).unwrap_or(false)
+    registry::with_problem(instance.problem(), Depot).unwrap_or(false)
 }
 
 fn sets(service: &Service, model: Option<&str>, question: &Question, printer: Printer) -> Result<ReadAnswer, ApiError> {

@@ -315,6 +315,23 @@ fn files_are_read_for_the_page() {
         (&routes["facts"]["capacity"], &routes["nodes"][0]["x"], &routes["nodes"][0]["demand"]),
         (&json!(40.0), &json!(4.3517), &json!(0.0))
     );
+    let table =
+        |content: &str| read(json!({ "file": { "name": "t.csv", "content": content }, "family": "routes" })).json();
+    let pickups = table("id,x,y,pickup\nhub,0,0,\nshop,3,0,\nbar,0,1,shop\n");
+    assert_eq!(pickups["columns"], json!([{ "name": "pickup", "kind": "node" }]));
+    assert_eq!((&pickups["nodes"][1]["pickup"], &pickups["nodes"][2]["pickup"]), (&json!(null), &json!("shop")));
+    let windows =
+        table("# capacity: 9\n# vehicles: 2\n# speed: 30\nid,x,y,demand,due\nhub,0,0,,\na,3,0,2,50\nb,0,1,1,\n");
+    assert_eq!((&windows["problem"], &windows["nodes"][2]["due"]), (&json!("cvrptw"), &json!(null)));
+    assert_eq!(
+        windows["options"],
+        json!([
+            { "name": "capacity", "value": "9", "requested": true },
+            { "name": "vehicles", "value": "2", "requested": false },
+            { "name": "speed", "value": "30", "requested": false },
+            { "name": "service_time", "value": null, "requested": false },
+        ])
+    );
     let sets = read(json!({ "file": file("bags.csv"), "model": "regard-max", "group_by": "bag" })).json();
     assert_eq!((&sets["kind"], &sets["sets"][0]["rows"][0][0]), (&json!("sets"), &json!(17.0)));
     let sets = read(json!({ "file": file("towns.csv"), "family": "sets", "group_by": "town" })).json();

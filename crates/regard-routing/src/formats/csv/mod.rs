@@ -209,6 +209,12 @@ impl CsvOption {
         Self { only_in_files: true, ..self }
     }
 
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        self.name
+    }
+
     /// The value that a text stands for, or what was expected.
     fn read(self, text: &str) -> Result<f64, &'static str> {
         match self.kind {

@@ -9,12 +9,12 @@ import { saveText } from '../../files.ts';
 import type { LinkState } from '../../link.ts';
 import { drawPlaces, fitted, type Line, type Mark, type Point, type View } from '../../plane.ts';
 import { Room, type Shell } from '../../room.ts';
-import { Latest, type Example, type Model, type RoutesRead, type Solution, type Stage } from '../../service.ts';
+import { Latest, type Example, type Model, type FileOption, type RoutesRead, type Solution, type Stage } from '../../service.ts';
 import { Steps, type Step, type Trace } from '../../trace/trace.ts';
 import { body, linkedOptions, linkedSource, modelChoice, ofExample, optionFields, optionsLink, sourceBar, sourceLink, sourceOf, type Field, type Options, type Source } from '../source.ts';
 import { TraceCard } from '../trace_card.ts';
 import { Decoding, decisionsOnly, headOf, type Decision } from './decoding.ts';
-import { amountsOf, called, editable, factsOf, instanceOf, nodeNumbers, randomInstance, written, type Instance, type Place, type RandomKind } from './instance.ts';
+import { amountsOf, called, editable, instanceOf, newAmounts, nodeNumbers, numberOf, othersOf, randomTable, renamed, sizeOf, written, type Instance, type Place, type RandomKind } from './instance.ts';
 import { drawMap, stretchAt } from './map.ts';
 
 type Tab = 'solution' | 'search' | 'decisions';
@@ -55,17 +55,6 @@ const WHOLE_TRACE = 120;
 const UNLIMITED = 200;
 /** Pixels around a place that are the place's, for a mouse and for a finger. */
 const REACH = { mouse: 12, pen: 16, touch: 24 } as Record<string, number>;
-
-const PROBLEMS: Record<string, { name: string; cost: string }> = {
-  tsp: { name: 'Travelling salesman', cost: 'Length of the tour' },
-  cvrp: { name: 'Vehicle routing', cost: 'Length of all routes' },
-  cvrptw: { name: 'Vehicle routing with time windows', cost: 'Length of all routes' },
-  pdp: { name: 'Pickup and delivery', cost: 'Length of the trip' },
-  sdvrp: { name: 'Split-delivery vehicle routing', cost: 'Length of all routes' },
-  op: { name: 'Orienteering', cost: 'Collected prize' },
-  pctsp: { name: 'Prize collecting', cost: 'Length and penalties' },
-  spctsp: { name: 'Stochastic prize collecting', cost: 'Length and penalties' },
-};
 
 const READING: Field[] = [
   { key: 'column', label: 'Columns', hint: 'demand=Weight, id=Name' },
@@ -194,7 +183,7 @@ export class RoutesRoom extends Room<State> {
       const solution = await this.service.post<Solution>('/v1/solve', this.#request('solve', { stage_solutions: true, ...limit }), signal);
       this.#latency = null;
       this.update({ solution, stage: null });
-      this.shell.say(`${PROBLEMS[solution.problem]?.cost ?? 'Cost'}: ${short(solution.cost, 6)} ${solution.unit}`);
+      this.shell.say(`${this.#value(solution)}: ${short(solution.cost, 6)} ${solution.unit}`);
     }));
     this.#explain();
     if (this.state.traceOpen) this.#loadTrace();
@@ -310,13 +299,10 @@ export class RoutesRoom extends Room<State> {
     let number = instance.places.length + (instance.depot ? 0 : 1);
     while (names.has(String(number)) || names.has(`place ${number}`)) number += 1;
     const numbered = instance.places.slice(1).every((place) => /^\d+$/.test(place.id));
-    // A new place asks for what places ask for on average.
-    const others = instance.places.slice(instance.depot ? 1 : 0);
-    const mean = (name: string): number => Math.max(1, Math.round(others.reduce((sum, place) => sum + (place.amounts[name] ?? 0), 0) / Math.max(1, others.length)));
-    const amounts = Object.fromEntries(amountsOf(instance).map((name) => [name, mean(name)]));
+    const others = Object.fromEntries(othersOf(instance).map((name) => [name, null]));
     const digits = instance.geographic ? 4 : Math.max(0, 4 - Math.ceil(Math.log10(this.#extent)));
     const [x, y] = to.map((value) => Number(value.toFixed(Math.min(8, digits))));
-    const place: Place = { id: numbered ? String(number) : `place ${number}`, x, y, amounts };
+    const place: Place = { id: numbered ? String(number) : `place ${number}`, x, y, amounts: newAmounts(instance), others };
     this.#edit((now) => ({ ...now, places: [...now.places, place] }), instance);
     this.update({ selected: instance.places.length });
     this.shell.say(`Added ${place.id}; ${instance.places.length + 1} places`);
@@ -337,7 +323,7 @@ export class RoutesRoom extends Room<State> {
       return;
     }
     const { id } = instance.places[node];
-    this.#edit((now) => ({ ...now, places: now.places.filter((_, at) => at !== node) }), instance);
+    this.#edit((now) => ({ ...now, places: renamed(now.places.filter((_, at) => at !== node), id, null) }), instance);
     // The tour without the place is shown until the answer comes.
     const { solution } = this.state;
     const without = (tour: string[]): string[] => tour.filter((name) => name !== id);
@@ -364,7 +350,11 @@ export class RoutesRoom extends Room<State> {
       this.shell.refresh();
       return;
     }
-    this.#edit((now) => ({ ...now, places: now.places.map((place, at) => (at === node ? { ...place, ...change } : place)) }), instance);
+    const before = instance.places[node].id;
+    this.#edit((now) => {
+      const places = now.places.map((place, at) => (at === node ? { ...place, ...change } : place));
+      return { ...now, places: change.id === undefined || change.id === before ? places : renamed(places, before, change.id) };
+    }, instance);
     this.#view = null;
     this.#solveAll();
   }
@@ -375,13 +365,16 @@ export class RoutesRoom extends Room<State> {
     else this.#solveAll();
   }
 
-  #random(kind: RandomKind, count: number): void {
-    const instance = randomInstance(kind, count);
-    this.#past = [];
-    this.#view = null;
-    this.state = { ...EMPTY, encoder: {}, tab: this.state.tab, source: { name: `${kind}${count}.csv`, content: '' }, instance, edited: true };
-    this.error = null;
+  /** Changes a number that belongs to no place and that only the file can say. */
+  #number(name: string, value: string): void {
+    const { instance } = this.state;
+    this.#edit((now) => ({ ...now, numbers: now.numbers.map((one) => (one.name === name ? { ...one, value: value || null } : one)) }), instance);
     this.#solveAll();
+  }
+
+  #random(kind: RandomKind, count: number): void {
+    this.error = null;
+    void this.#show({ name: `${kind}${count}.csv`, content: randomTable(kind, count) }, {}, '');
   }
 
   // Pointer and keyboard --------------------------------------------------------------------------------------------
@@ -546,8 +539,9 @@ export class RoutesRoom extends Room<State> {
   #said(node: number): string {
     const place = this.state.instance?.places[node];
     if (!place) return '';
-    const amounts = Object.entries(place.amounts).map(([name, value]) => `${called(name).toLowerCase()} ${short(value)}`);
-    return [place.id, this.state.instance?.depot && node === 0 ? 'depot' : '', ...amounts].filter(Boolean).join(', ');
+    const values = [...Object.entries(place.amounts).map(([name, value]) => [name, value === null ? null : short(value)]), ...Object.entries(place.others)];
+    const known = values.filter(([, value]) => value !== null).map(([name, value]) => `${called(name as string).toLowerCase()} ${value}`);
+    return [place.id, this.state.instance?.depot && node === 0 ? 'depot' : '', ...known].filter(Boolean).join(', ');
   }
 
   // The picture -----------------------------------------------------------------------------------------------------
@@ -605,8 +599,7 @@ export class RoutesRoom extends Room<State> {
 
   #solutionMarks(instance: Instance): { lines: Line[]; marks: (at: number) => Mark; range?: Scale; label: string } {
     const { solution, tab, stage } = this.state;
-    const amounts = amountsOf(instance);
-    const sizes = amounts.includes('demand') ? 'demand' : amounts.includes('prize') ? 'prize' : null;
+    const sizes = sizeOf(instance);
     const most = sizes ? Math.max(1e-9, ...instance.places.map((place) => place.amounts[sizes] ?? 0)) : 1;
     const base = instance.places.length > 150 ? 3 : 5;
     const radius = (at: number): number => (sizes && !(instance.depot && at === 0) ? base - 1 + 5 * Math.sqrt(Math.max(0, instance.places[at].amounts[sizes] ?? 0) / most) : base + 0.5);
@@ -624,7 +617,7 @@ export class RoutesRoom extends Room<State> {
       colour: tab !== 'search' && routes.length > 1 && visited.has(at) && !(instance.depot && at === 0) ? groupColour(visited.get(at) as number) : undefined,
       text: visited.has(at) ? (routes.length > 1 && !(instance.depot && at === 0) ? `route ${(visited.get(at) as number) + 1}` : '') : 'left out',
     });
-    return { lines, marks, label: `${instance.places.length} places, ${routes.length === 1 ? 'one tour' : `${routes.length} routes`}, ${PROBLEMS[solution.problem]?.cost.toLowerCase() ?? 'cost'} ${short(solution.cost, 6)} ${solution.unit}` };
+    return { lines, marks, label: `${instance.places.length} places, ${routes.length === 1 ? 'one tour' : `${routes.length} routes`}, ${this.#value(solution).toLowerCase()} ${short(solution.cost, 6)} ${solution.unit}` };
   }
 
   /** Edges of both solutions, of the network's alone, and of the search's alone. */
@@ -788,9 +781,17 @@ export class RoutesRoom extends Room<State> {
     } else if (decision) {
       key = html`${range ? html`<span>${colourKey(range)}</span>` : nothing}<span><span class="swatch dashed"></span>chosen</span><span>○ faint: barred</span>`;
     } else if (instance.depot) {
-      key = html`<span>□ depot</span>${amountsOf(instance).includes('demand') || amountsOf(instance).includes('prize') ? html`<span>size: ${amountsOf(instance).includes('demand') ? 'demand' : 'prize'}</span>` : nothing}`;
+      key = html`<span>□ depot</span>${sizeOf(instance) === null ? nothing : html`<span>size: ${called(sizeOf(instance) as string).toLowerCase()}</span>`}`;
     }
     return html`<div class="key">${key}<span class="number">${where ? `${where}${more}` : hint}</span></div>`;
+  }
+
+  /** The value of a solution in words. */
+  #value(solution: Solution): string {
+    const { instance } = this.state;
+    if (instance?.maximises) return 'Collected prize';
+    if (instance?.columns.some(({ name }) => name === 'penalty')) return 'Length and penalties';
+    return solution.routes ? 'Length of all routes' : 'Length of the tour';
   }
 
   #result(solution: Solution): TemplateResult {
@@ -798,9 +799,9 @@ export class RoutesRoom extends Room<State> {
     const network = solution.stages.filter((one) => one.by === 'network').at(-1);
     const first = solution.stages[0];
     const worse = network && network.cost !== 0 ? solution.cost / network.cost - 1 : 0;
-    const maximised = solution.problem === 'op';
+    const maximised = this.state.instance?.maximises ?? false;
     return html`<section class="card result" aria-label="Result">
-      <p class="quiet">${PROBLEMS[solution.problem]?.cost ?? 'Cost'}</p>
+      <p class="quiet">${this.#value(solution)}</p>
       <p class="big"><span name="cost">${short(solution.cost, solution.cost >= 1000 ? 6 : 5)}</span> <small>${solution.unit}</small></p>
       <p class="tiny quiet">${solution.checked ? html`<span class="good">✓ feasible</span>, verified by an independent checker · ` : nothing}<span class="number">${solution.seconds < 1 ? `${Math.round(1000 * solution.seconds)} ms` : `${solution.seconds.toFixed(1)} s`}</span>${this.#latency !== null ? html` · drawn after ${Math.round(this.#latency)} ms` : nothing}</p>
       ${solution.best_known ? html`<p class="tiny">${solution.gap !== null ? `${percent(solution.gap)} above the best known, ${short(solution.best_known, 6)}` : ''}</p>` : nothing}
@@ -819,12 +820,20 @@ export class RoutesRoom extends Room<State> {
 
   #problem(instance: Instance): TemplateResult {
     const { options } = this.state;
-    const facts = factsOf(instance);
-    const field = (fact: string): TemplateResult => html`<label>${called(fact)}<input type="number" name=${fact} min="0" step="any" ?disabled=${!this.service.live} placeholder=${instance.facts[fact] === undefined ? (fact === 'max_length' ? 'any' : 'needed') : String(instance.facts[fact])} .value=${live(options[fact] ?? (instance.facts[fact] === undefined ? '' : String(instance.facts[fact])))} @change=${(event: Event) => this.#option(fact, (event.target as HTMLInputElement).value)}></label>`;
+    const field = ({ name, requested, value }: FileOption): TemplateResult => {
+      const change = (event: Event): void => {
+        const text = (event.target as HTMLInputElement).value.trim();
+        if (requested) this.#option(name, text);
+        else this.#number(name, text);
+      };
+      const can = requested ? this.service.live : this.#canEdit;
+      const type = value !== null && !Number.isFinite(Number(value)) ? 'text' : 'number';
+      return html`<label>${called(name)}<input type=${type} name=${name} min="0" step="any" ?disabled=${!can} placeholder=${value ?? 'none'} .value=${live(requested ? (options[name] ?? value ?? '') : (value ?? ''))} @change=${change}></label>`;
+    };
     return html`<section class="card" aria-label="Problem">
-      <h2>${PROBLEMS[instance.problem]?.name ?? instance.problem}</h2>
+      <h2>${called(instance.title)}</h2>
       <p class="quiet tiny">${instance.places.length - (instance.depot ? 1 : 0)} ${instance.depot ? 'customers and a depot' : 'places'}, ${instance.metric} distances${instance.unit ? ` in ${instance.unit}` : ''}</p>
-      <div class="fields">${facts.map(field)}
+      <div class="fields">${instance.numbers.map(field)}
         <label>Time limit<input type="text" name="time" ?disabled=${!this.service.live} placeholder="none, or 2s, 500ms" .value=${live(options.time ?? '')} @change=${(event: Event) => this.#option('time', (event.target as HTMLInputElement).value.trim())}></label>
       </div>
       ${this.service.live && !this.state.edited ? html`<details><summary class="tiny quiet">How the table is read</summary>${optionFields(READING, options, (key, value) => this.#option(key, value))}</details>` : nothing}
@@ -841,14 +850,16 @@ export class RoutesRoom extends Room<State> {
         <label>Name<input type="text" ?disabled=${!this.#canEdit} .value=${live(place.id)} @change=${(event: Event) => this.#setPlace(node, { id: (event.target as HTMLInputElement).value.trim() })}></label>
         ${number(instance.geographic ? 'Latitude' : 'x', instance.geographic ? place.y : place.x, (value) => this.#setPlace(node, instance.geographic ? { y: value } : { x: value }))}
         ${number(instance.geographic ? 'Longitude' : 'y', instance.geographic ? place.x : place.y, (value) => this.#setPlace(node, instance.geographic ? { x: value } : { y: value }))}
-        ${amountsOf(instance).map((name) => number(called(name), place.amounts[name] ?? 0, (value) => this.#setPlace(node, { amounts: { ...place.amounts, [name]: value } })))}
+        ${amountsOf(instance).map((name) => html`<label>${called(name)}${this.#amount(instance, node, name)}</label>`)}
+        ${othersOf(instance).map((name) => html`<label>${called(name)}<select ?disabled=${!this.#canEdit} .value=${live(place.others[name] ?? '')} @change=${(event: Event) => this.#setPlace(node, { others: { ...place.others, [name]: (event.target as HTMLSelectElement).value || null } })}>
+          <option value="">none</option>${instance.places.map((other, at) => (at === node || (instance.depot && at === 0) ? nothing : html`<option value=${other.id} ?selected=${other.id === place.others[name]}>${other.id}</option>`))}</select></label>`)}
       </div>
     </section>`;
   }
 
   #routesTable(solution: Solution, instance: Instance): TemplateResult {
     const routes = solution.routes ?? [];
-    const capacity = Number(this.state.options.capacity || instance.facts.capacity) || null;
+    const capacity = Number(numberOf(instance, this.state.options, 'capacity')) || null;
     const over = (at: number | null): void => {
       this.#hoveredRoute = at;
       this.shell.refresh();
@@ -958,8 +969,20 @@ export class RoutesRoom extends Room<State> {
     </section>`;
   }
 
+  /** The field of an amount or a time of a place; a time may be left empty. */
+  #amount(instance: Instance, node: number, name: string): TemplateResult {
+    const place = instance.places[node];
+    const value = place.amounts[name];
+    const mayBeEmpty = instance.columns.some((column) => column.name === name && column.kind === 'time');
+    const change = (event: Event): void => {
+      const next = (event.target as HTMLInputElement).valueAsNumber;
+      if (Number.isFinite(next) || mayBeEmpty) this.#setPlace(node, { amounts: { ...place.amounts, [name]: Number.isFinite(next) ? next : null } });
+    };
+    return html`<input type="number" step="any" aria-label=${`${called(name)} of ${place.id}`} ?disabled=${!this.#canEdit} .value=${live(value === null || value === undefined ? '' : String(value))} @change=${change} @focus=${() => this.update({ selected: node })}>`;
+  }
+
   #placesTable(instance: Instance): TemplateResult {
-    const amounts = amountsOf(instance);
+    const [amounts, others] = [amountsOf(instance), othersOf(instance)];
     const MOST = 500;
     const order = this.state.solution ? (this.#routesOf(this.state.solution, instance) ?? []) : [];
     const rank = new Map<number, string>();
@@ -968,12 +991,13 @@ export class RoutesRoom extends Room<State> {
     }));
     const number = (node: number, value: number, change: (value: number) => void, name: string): TemplateResult => html`<input type="number" step="any" aria-label=${name} ?disabled=${!this.#canEdit} .value=${live(String(value))} @change=${(event: Event) => { const next = (event.target as HTMLInputElement).valueAsNumber; if (Number.isFinite(next)) change(next); }} @focus=${() => this.update({ selected: node })}>`;
     return html`<details class="card" name="places"><summary>Places as a table <span class="quiet">(${instance.places.length})</span></summary>
-      <div class="scroll tall"><table class="plain"><thead><tr><th class="text" scope="col">Name</th><th scope="col">Stop</th><th scope="col">${instance.geographic ? 'Latitude' : 'x'}</th><th scope="col">${instance.geographic ? 'Longitude' : 'y'}</th>${amounts.map((name) => html`<th scope="col">${called(name)}</th>`)}<th scope="col"><span class="visually-hidden">Delete</span></th></tr></thead><tbody>
+      <div class="scroll tall"><table class="plain"><thead><tr><th class="text" scope="col">Name</th><th scope="col">Stop</th><th scope="col">${instance.geographic ? 'Latitude' : 'x'}</th><th scope="col">${instance.geographic ? 'Longitude' : 'y'}</th>${[...amounts, ...others].map((name) => html`<th scope="col">${called(name)}</th>`)}<th scope="col"><span class="visually-hidden">Delete</span></th></tr></thead><tbody>
       ${instance.places.slice(0, MOST).map((place, at) => html`<tr aria-selected=${at === this.state.selected ? 'true' : nothing}>
         <th class="text" scope="row">${place.id}</th><td>${rank.get(at) ?? html`<span class="quiet">left out</span>`}</td>
         <td>${number(at, instance.geographic ? place.y : place.x, (value) => this.#setPlace(at, instance.geographic ? { y: value } : { x: value }), `${instance.geographic ? 'Latitude' : 'x'} of ${place.id}`)}</td>
         <td>${number(at, instance.geographic ? place.x : place.y, (value) => this.#setPlace(at, instance.geographic ? { x: value } : { y: value }), `${instance.geographic ? 'Longitude' : 'y'} of ${place.id}`)}</td>
-        ${amounts.map((name) => html`<td>${number(at, place.amounts[name] ?? 0, (value) => this.#setPlace(at, { amounts: { ...place.amounts, [name]: value } }), `${called(name)} of ${place.id}`)}</td>`)}
+        ${amounts.map((name) => html`<td>${this.#amount(instance, at, name)}</td>`)}
+        ${others.map((name) => html`<td>${place.others[name] ?? ''}</td>`)}
         <td>${this.#canEdit ? html`<button class="small plain" aria-label=${`Delete ${place.id}`} ?disabled=${instance.depot && at === 0} @click=${() => this.#delete(at)}>✕</button>` : nothing}</td></tr>`)}
       </tbody></table></div>${instance.places.length > MOST ? html`<p class="quiet tiny">The first ${MOST} of ${instance.places.length}.</p>` : nothing}</details>`;
   }
