@@ -27,6 +27,21 @@ NAMING = {
 }
 
 
+# Words for problems and columns that a file may have beside these, with the reason.
+WORDS = {
+    "crates/regard-cli/page/src/rooms/routes/instance.ts": ("tsp cvrp op pctsp", "TSPLIB files and random instances of the papers"),
+    "crates/regard-cli/page/src/rooms/routes/room.ts": ("tsp cvrp op pctsp demand penalty", "buttons for random instances, files of routes, the word for a cost"),
+    "crates/regard-cli/src/report/plain.rs": ("prize", "the word for a value that is maximised"),
+    "crates/regard-cli/src/serve/router.rs": ("ready", "the state of the service"),
+    "crates/regard-py/python/regard/rl4co.py": ("tsp cvrp sdvrp op pctsp spctsp pdp demand prize penalty", "environments of RL4CO"),
+    "crates/regard-py/python/regard/routes.py": (
+        "tsp demand prize penalty real_prize pickup ready due service",
+        "arguments of `Instance`, and names in examples",
+    ),
+    "crates/regard-routing/src/formats/best_known.rs": ("prize", "words in comments of files"),
+}
+
+
 def sources():
     """Rust sources of the crates that deal with routes, without tests."""
     crates = ("regard-routing", "regard", "regard-cli")
@@ -60,6 +75,25 @@ def code(path):
     return lines
 
 
+def other_sources():
+    """Sources of the page and of the Python package, which know problems by what the program says."""
+    yield from sorted((ROOT / "crates/regard-cli/page/src").glob("**/*.ts"))
+    yield from sorted((ROOT / "crates/regard-py/python").glob("**/*.py"))
+
+
+def other_code(path):
+    """Lines of a source in TypeScript or Python with their numbers, without comments of a line and examples."""
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if not line.strip().startswith(("//", "#", "*", "/*", ">>>")):
+            yield number, line
+
+
+def column_names():
+    """Names of the columns that problems declare."""
+    texts = (path.read_text(encoding="utf-8") for path in PROBLEMS.glob("*/**/*.rs"))
+    return {name for text in texts for name in re.findall(r'\bnames: &\["(\w+)"', text)}
+
+
 def problem_names():
     """Names of the problems: the strings of `Problem::NAME` and the types of their folders."""
     names, types = set(), set()
@@ -72,19 +106,24 @@ def problem_names():
 
 
 def one_folder_for_one_problem():
-    """No source outside a problem's folder and the registry names a single problem."""
+    """No source outside a problem's folder and the registry names a single problem or one of its columns."""
     names, types = problem_names()
-    words = sorted(types) + [f'"{name}"' for name in sorted(names)] + [f"{name}::" for name in sorted(names)]
-    pattern = re.compile("|".join(rf"(?<!\w){re.escape(word)}" + (r"\b" if word[-1].isalnum() else "") for word in words))
+    quoted = "|".join(sorted(names | column_names()))
+    words = sorted(types) + [f"{name}::" for name in sorted(names)]
+    words = "|".join(rf"(?<!\w){re.escape(word)}" + (r"\b" if word[-1].isalnum() else "") for word in words)
+    # Keys of objects in TypeScript have no quotes.
+    elsewhere = re.compile(rf"""["']({quoted})["']|(?<![\w.$])({'|'.join(sorted(names))})(?=\s*:)""")
+    in_rust = re.compile(rf'{words}|"({quoted})"')
     found = []
-    for path in sources():
+    for path in [*sources(), *other_sources()]:
         name = path.relative_to(ROOT).as_posix()
         if PROBLEMS in path.parents or path == REGISTRY or name in NAMING:
             continue
-        for number, line in code(path):
-            match = pattern.search(line)
-            if match:
-                found.append(f"{name}:{number}: names the problem `{match.group()}`: {line.strip()}")
+        is_rust, allowed = path.suffix == ".rs", WORDS.get(name, ("", ""))[0].split()
+        for number, line in code(path) if is_rust else other_code(path):
+            for match in (in_rust if is_rust else elsewhere).finditer(line):
+                if match.group(match.lastindex or 0) not in allowed:
+                    found.append(f"{name}:{number}: names the problem or column `{match.group()}`: {line.strip()[:160]}")
     return found
 
 
