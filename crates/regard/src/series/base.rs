@@ -64,7 +64,7 @@ impl BaseRecord for BaseForecasters {
         Ok(())
     }
 
-    fn remarks(&self) -> Vec<String> {
+    fn reasons(&self) -> Vec<String> {
         self.not_fitted.iter().map(|reason| not_fitted_note(reason)).collect()
     }
 }

@@ -154,9 +154,9 @@ pub trait BaseRecord: Clone + Debug + Serialize + DeserializeOwned {
     /// [`Error::Config`] with `--only` for a target that has none.
     fn set_base_only(&mut self) -> Result<()>;
     /// Why weights were not fitted to held-out examples, and what was left out, a sentence each.
-    fn remarks(&self) -> Vec<String>;
+    fn reasons(&self) -> Vec<String>;
 
-    /// The parts of the answer with their weights, and the [remarks](Self::remarks), a sentence each.
+    /// The parts of the answer with their weights, and the [reasons](Self::reasons), a sentence each.
     fn notes(&self) -> Vec<String> {
         let [network, base] = self.weights();
         let parts = match network {
@@ -168,7 +168,7 @@ pub trait BaseRecord: Clone + Debug + Serialize + DeserializeOwned {
                 100.0 * base
             ),
         };
-        std::iter::once(parts).chain(self.remarks()).collect()
+        std::iter::once(parts).chain(self.reasons()).collect()
     }
 
     /// Reads the record of a model's folder; `None` where the model has no base learners.
@@ -268,7 +268,7 @@ impl<F: Clone + Debug + Serialize + DeserializeOwned> BaseRecord for BaseModel<F
         Ok(())
     }
 
-    fn remarks(&self) -> Vec<String> {
+    fn reasons(&self) -> Vec<String> {
         let not_fitted = self.reports.iter().filter_map(|report| report.not_fitted.as_ref());
         let not_fitted = not_fitted.map(|reason| not_fitted_note(reason));
         let left_out = self.reports.iter().flat_map(|report| &report.left_out);
@@ -284,7 +284,7 @@ impl<F: Clone + Debug + Serialize + DeserializeOwned> BaseRecord for BaseModel<F
     }
 }
 
-/// The remark on weights that were not fitted.
+/// The sentence on weights that were not fitted.
 pub(crate) fn not_fitted_note(reason: &str) -> String {
     format!("no weights were fitted to held-out examples: {reason}")
 }

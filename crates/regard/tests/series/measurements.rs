@@ -1,4 +1,4 @@
-//! What models are measured by: scales, held-out rows and the windows of back-tests.
+//! Scales, held-out rows and windows with which models are measured.
 
 use std::fs;
 use std::path::{Path, PathBuf};
