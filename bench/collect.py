@@ -137,8 +137,11 @@ def table(options, extra, record):
     """Trains or goes on with the rows of a paper's table; gives the record's name."""
     command = [options.regard, "bench", "paper", "--table", options.table, "--out", options.runs, "--json"]
     (rows,) = run([*command, "--no-progress", *extra])
+    # Other rows of the table may have been made with others.
+    rows = [row | {"arguments": extra} for row in rows]
     path = options.out / f"table-{options.table}.json"
     known = {row["name"]: row for row in (json.loads(path.read_text())["rows"] if path.exists() else [])}
+    del record["arguments"]
     record |= {"table": options.table, "rows": list((known | {row["name"]: row for row in rows}).values())}
     return f"table-{options.table}"
 
