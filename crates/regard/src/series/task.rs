@@ -96,12 +96,10 @@ impl TaskBatch {
                 let mut counted = Vec::with_capacity(samples * channels * patches * width);
                 for (place, kept) in chosen(samples * channels * patches, ratio, noise).into_iter().enumerate() {
                     let first = place / patches * length + place % patches * config.stride;
-                    for at in first..first + width {
-                        shown[at] = kept;
-                        // A missing value was filled in for the input, and is no target.
-                        let observed = batch.observed.get(at).copied().unwrap_or(true);
-                        counted.push(if observed { 1.0 - kept } else { 0.0 });
-                    }
+                    shown[first..first + width].fill(kept);
+                    // A missing value was filled in for the input, and is no target.
+                    let observed = |at: usize| batch.observed.get(at).copied().unwrap_or(true);
+                    counted.extend((first..first + width).map(|at| if observed(at) { 1.0 - kept } else { 0.0 }));
                 }
                 input.shown = Some(flags(shown, [samples, channels, length], device));
                 let counted = flags(counted, [samples, channels, patches * width], device);

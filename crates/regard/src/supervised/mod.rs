@@ -52,12 +52,12 @@ pub trait Network: Module + Sized {
     /// A network with fresh weights.
     ///
     /// # Errors
-    /// [`Error::Config`](crate::Error::Config) for settings that do not fit together.
+    /// [`Error::Config`] for settings that do not fit together.
     fn new(config: &Self::Config, device: &Device) -> Result<Self>;
     /// A network with the weights of a model's file.
     ///
     /// # Errors
-    /// [`Error::Weights`](crate::Error::Weights) for weights of another network.
+    /// [`Error::Weights`] for weights of another network.
     fn from_weights(config: &Self::Config, weights: &Weights, device: &Device) -> Result<Self>;
     /// The weights under the names of the published code where it has them.
     fn to_weights(&self, config: &Self::Config) -> Weights;
@@ -67,7 +67,7 @@ pub trait Network: Module + Sized {
 /// memory.
 ///
 /// # Errors
-/// [`Error::Config`](crate::Error::Config) with setting, file, column and class.
+/// [`Error::Config`] with setting, file, column and class.
 pub(crate) fn check_classes(classes: &[String], setting: &str, column: &str, file: &Path) -> Result<()> {
     let found = match classes {
         [] => "no class".to_owned(),
@@ -148,13 +148,13 @@ pub trait Family: Clone + Debug + PartialEq + Sized + 'static {
     /// The experiment with the presets and defaults that follow from what is written.
     ///
     /// # Errors
-    /// [`Error::Config`](crate::Error::Config) for an unknown preset.
+    /// [`Error::Config`] for an unknown preset.
     fn defaults(given: &Given) -> Result<SupervisedExperiment<Self>>;
     /// Checks every setting, and that they fit together; [`Self::Train`] and the network's settings included, the
     /// shared settings of `[train]` excluded.
     ///
     /// # Errors
-    /// [`Error::Config`](crate::Error::Config) with the setting and what was expected.
+    /// [`Error::Config`] with the setting and what was expected.
     fn validate(experiment: &SupervisedExperiment<Self>) -> Result<()>;
 
     /// The base learners beside a network.
@@ -164,7 +164,7 @@ pub trait Family: Clone + Debug + PartialEq + Sized + 'static {
     /// data.
     ///
     /// # Errors
-    /// Those of reading the data; [`Error::Config`](crate::Error::Config) for data that the task does not fit.
+    /// Those of reading the data; [`Error::Config`] for data that the task does not fit.
     fn load(experiment: &SupervisedExperiment<Self>) -> Result<(Self::TrainingData, Self::Config)>;
     /// The files that [`Self::load`] reads; `None` where it generates the examples.
     fn data_files(data: &Self::Data) -> Option<DataFiles>;
@@ -188,7 +188,7 @@ pub trait Family: Clone + Debug + PartialEq + Sized + 'static {
     /// Checks that experiment and data fit together.
     ///
     /// # Errors
-    /// [`Error::Config`](crate::Error::Config) with the setting at fault.
+    /// [`Error::Config`] with the setting at fault.
     fn check(_context: &Context<'_, Self>) -> Result<()> {
         Ok(())
     }
