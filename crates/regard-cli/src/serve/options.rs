@@ -276,8 +276,8 @@ fn bounds(name: &str) -> Value {
     const TIME: &str = "^[1-9][0-9]{0,3}(ms|s|m)$";
     match name {
         "augment" => json!({ "enum": [1, 8], "minimum": 1, "maximum": 8 }),
-        "capacity" | "max_length" | "required_prize" => json!({ "minimum": 0 }),
-        "best" => json!({ "minimum": 0 }),
+        "capacity" | "max_length" => json!({ "exclusiveMinimum": 0 }),
+        "required_prize" | "best" => json!({ "minimum": 0 }),
         "horizon" => json!({ "minimum": 1 }),
         "temperature" => json!({ "minimum": 0.001, "maximum": 1e6 }),
         "top_p" => json!({ "minimum": 0.001, "maximum": 1 }),
