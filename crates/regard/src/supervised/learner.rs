@@ -17,9 +17,9 @@ use super::{BatchPosition, Context, Done, Family, Network, ShardLoss, Supervised
 use crate::experiment::Sections;
 use crate::store::{Companion, Manifest, NetworkConfig, NetworkDir, Weights};
 use crate::train::{
-    Checkpoint, EarlyStopping, Learning, Limits, Measure, Measures, Observer, Optimizer, Pace, Plateau, Position,
-    Ranks, Schedule, Select, Settings, Shard, ShardSums, Shuffled, Stream, Trained, Trainee, Training,
-    ValidationMetrics, collect, derived, digest, fresh, isolated, restore, train_from,
+    Checkpoint, EarlyStopping, Learning, Measure, Measures, Observer, Optimizer, Pace, Plateau, Position, Ranks,
+    Schedule, Select, Settings, Shard, ShardSums, Shuffled, Stream, Trained, Trainee, Training, ValidationMetrics,
+    collect, derived, digest, fresh, isolated, restore, train_from,
 };
 use crate::{Error, Result};
 
@@ -36,8 +36,7 @@ pub fn train<F: Family>(
     observer: &mut dyn Observer,
 ) -> Result<Trained> {
     Sections::validate(&training.experiment)?;
-    let end = end_of(&training.limits);
-    train_from(training, device, observer, training.experiment.data_files(), |experiment, device| {
+    train_from(training, device, observer, training.experiment.data_files(), |experiment, device, end| {
         Learner::<F>::new(experiment, device)?.beside_base(end)
     })
 }
@@ -54,15 +53,9 @@ pub fn train_on<F: Family>(
     observer: &mut dyn Observer,
 ) -> Result<Trained> {
     Sections::validate(&training.experiment)?;
-    let end = end_of(&training.limits);
-    train_from(training, device, observer, None, |experiment, device| {
+    train_from(training, device, observer, None, |experiment, device, end| {
         Learner::with_data(experiment, data, config, device)?.beside_base(end)
     })
-}
-
-/// When a time limit ends a training that begins now.
-fn end_of(limits: &Limits) -> Option<Instant> {
-    limits.time.and_then(|time| Instant::now().checked_add(time))
 }
 
 /// The longest time base learners take for one task before a training.

@@ -44,7 +44,7 @@ pub(crate) use parameters::{collect, drawn, gradients, numbered, restore, shapes
 pub use ranks::{Ranks, Shard};
 pub(crate) use ranks::{Shards, digest};
 pub use run::{BaselineComparison, Trained, Training, ValidationMetrics};
-pub(crate) use run::{Begin, Learning, RunLength, Settings, at_checkpoint, train_from, train_with};
+pub(crate) use run::{Learning, RunLength, Settings, at_checkpoint, train_from};
 pub(crate) use run_folder::{RunFolder, Written};
 pub(crate) use schedule::{EarlyStopping, Plateau, linear_warmup};
 pub use schedule::{LearningRate, Position, Rounding, Schedule, StepRate};

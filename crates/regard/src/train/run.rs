@@ -167,12 +167,6 @@ pub(crate) trait Learning: Sized {
     fn save_model(&self, folder: &Path, manifest: Manifest) -> Result<()>;
 }
 
-/// A learner that follows from its settings alone.
-pub(crate) trait Begin: Learning {
-    /// The learner before its first step.
-    fn begin(experiment: &Self::Experiment, device: &Device) -> Result<Self>;
-}
-
 /// A training: its settings, its folder and its limits.
 #[derive(Clone, Debug)]
 pub struct Training<E> {
@@ -235,40 +229,35 @@ impl<S: DeserializeOwned> State<S> {
     }
 }
 
-/// The learner as the last checkpoint of the run in `folder` left it; the folder is only read.
+/// The learner as the last checkpoint of the run in `folder` left it; the folder is only read, and `begin` makes the
+/// learner before its first step.
 ///
 /// # Errors
-/// [`Error::Unsupported`] for a folder without a checkpoint; those of [`Begin::begin`] and [`Learning::restored`].
-pub(crate) fn at_checkpoint<L: Begin>(folder: &Path, experiment: &L::Experiment, device: &Device) -> Result<L> {
+/// [`Error::Unsupported`] for a folder without a checkpoint; those of `begin` and [`Learning::restored`].
+pub(crate) fn at_checkpoint<L: Learning>(folder: &Path, begin: impl FnOnce() -> Result<L>) -> Result<L> {
     let Some(checkpoint) = RunFolder::checkpoint(folder)? else {
         return Err(Error::Unsupported { what: folder.display().to_string(), reason: "has no checkpoint".into() }
             .with_hint("`regard train` saves one after each epoch, and within the first minute"));
     };
     let state = State::<L::State>::of(&checkpoint)?;
-    L::begin(experiment, device)?.restored(checkpoint, state.learner)
+    begin()?.restored(checkpoint, state.learner)
 }
 
 /// Trains until all epochs are done or a limit is reached; the folder then holds the model as it
-/// stands, and a checkpoint to go on from.
-pub(crate) fn train_with<L: Begin>(
-    training: &Training<L::Experiment>,
-    device: &Device,
-    observer: &mut dyn Observer,
-) -> Result<Trained> {
-    train_from::<L>(training, device, observer, training.experiment.data_files(), L::begin)
-}
-
-/// As [`train_with`], with a learner that `begin` makes of the data of `files`; `None` for data in memory.
+/// stands, and a checkpoint to go on from. `begin` makes the learner of the data of `files`, `None` for data in memory; it
+/// is given when a time limit ends the training.
 pub(crate) fn train_from<L: Learning>(
     training: &Training<L::Experiment>,
     device: &Device,
     observer: &mut dyn Observer,
     files: Option<DataFiles>,
-    begin: impl FnOnce(&L::Experiment, &Device) -> Result<L>,
+    begin: impl FnOnce(&L::Experiment, &Device, Option<Instant>) -> Result<L>,
 ) -> Result<Trained> {
     // Reading the data and fitting base learners are a part of the time.
     let begun = Instant::now();
-    let mut run = Run::<L>::open(training, device, files, begin)?;
+    let end = training.limits.time.and_then(|time| begun.checked_add(time));
+    let begin = |experiment: &L::Experiment| begin(experiment, device, end);
+    let mut run = Run::<L>::open(training, files, begin)?;
     run.learner.warnings().into_iter().for_each(|warning| observer.event(&Event::Warning(warning)));
     run.learner.notes().into_iter().for_each(|note| observer.event(&Event::Note(note)));
     if training.resume && run.learner.steps() == 0 {
@@ -388,9 +377,8 @@ struct Found {
 impl<'a, L: Learning> Run<'a, L> {
     fn open(
         training: &'a Training<L::Experiment>,
-        device: &Device,
         files: Option<DataFiles>,
-        begin: impl FnOnce(&L::Experiment, &Device) -> Result<L>,
+        begin: impl FnOnce(&L::Experiment) -> Result<L>,
     ) -> Result<Self> {
         let ranks = Ranks::current();
         let mut experiment = training.experiment.clone();
@@ -415,7 +403,7 @@ impl<'a, L: Learning> Run<'a, L> {
                 .check(data_sha256.as_deref(), state.data_sha256.as_deref(), "the run", OTHER_DATA)
                 .map_err(|error| error.in_file(&training.out))?;
         }
-        let mut learner = begin(&experiment, device)?;
+        let mut learner = begin(&experiment)?;
         if ranks.are_several() {
             ranks.check_same(&[("data", learner.data_digest()?)])?;
         }

@@ -51,7 +51,8 @@ pub fn explain_step(
             let Self(name, experiment, run, instances, device) = self;
             let learner = match run {
                 Some(folder) => {
-                    at_checkpoint::<Trainer<ProblemEnvironment<I::Problem>>>(folder, experiment, device)?.learner
+                    at_checkpoint(folder, || Trainer::<ProblemEnvironment<I::Problem>>::new(experiment, device))?
+                        .learner
                 }
                 None => Learner::<I::Problem>::new(experiment, device)?,
             };

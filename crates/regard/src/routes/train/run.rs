@@ -12,8 +12,8 @@ use crate::routes::experiment::RouteExperiment;
 use crate::routes::model::ModelDir;
 use crate::store::Manifest;
 use crate::train::{
-    Begin, Checkpoint, DataFiles, Learning, Measure, Measures, Observer, Pace, RunLength, Settings, Trained,
-    ValidationMetrics, train_from, train_with,
+    Checkpoint, DataFiles, Learning, Measure, Measures, Observer, Pace, RunLength, Settings, Trained,
+    ValidationMetrics, train_from,
 };
 use crate::{Error, Result};
 use regard_routing::registry::{ProblemVisitor, with_problem};
@@ -35,7 +35,10 @@ pub fn train(training: &Training, device: &Device, observer: &mut dyn Observer) 
         type Output = Result<Trained>;
 
         fn run<I: SolverInstance>(self) -> Result<Trained> {
-            train_with::<Trainer<ProblemEnvironment<I::Problem>>>(self.0, self.1, self.2)
+            let Self(training, device, observer) = self;
+            train_from(training, device, observer, training.experiment.data_files(), |experiment, device, _| {
+                Trainer::<ProblemEnvironment<I::Problem>>::new(experiment, device)
+            })
         }
     }
     let problem = &training.experiment.task.problem;
@@ -54,7 +57,7 @@ pub fn train_in<E: Environment>(
     observer: &mut dyn Observer,
 ) -> Result<Trained> {
     training.experiment.validate()?;
-    train_from(training, device, observer, None, |experiment, device| {
+    train_from(training, device, observer, None, |experiment, device, _| {
         let source = InstanceSource::in_environment(environment, experiment)?;
         Trainer::of(experiment, PolicyLearner::with_source(experiment, source, device)?)
     })
@@ -120,8 +123,9 @@ impl<E: Environment> Trainer<E> {
     }
 }
 
-impl<P: Problem> Begin for Trainer<ProblemEnvironment<P>> {
-    fn begin(experiment: &RouteExperiment, device: &Device) -> Result<Self> {
+impl<P: Problem> Trainer<ProblemEnvironment<P>> {
+    /// The trainer before its first step.
+    pub(super) fn new(experiment: &RouteExperiment, device: &Device) -> Result<Self> {
         Self::of(experiment, Learner::new(experiment, device)?)
     }
 }
