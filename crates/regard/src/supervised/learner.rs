@@ -17,9 +17,9 @@ use super::{BatchPosition, Context, Done, Family, Network, ShardLoss, Supervised
 use crate::experiment::Sections;
 use crate::store::{Companion, Manifest, NetworkConfig, NetworkDir, Weights};
 use crate::train::{
-    Checkpoint, EarlyStopping, Learning, Measure, Measures, Observer, Optimizer, Pace, Plateau, Position, Ranks,
-    Schedule, Select, Settings, Shard, ShardSums, Shuffled, Stream, Trained, Trainee, Training, ValidationMetrics,
-    collect, derived, digest, fresh, isolated, restore, train_from,
+    Checkpoint, EarlyStopping, Learning, Measure, Measures, Observer, Pace, Plateau, Position, Ranks, Schedule, Select,
+    Settings, Shard, ShardSums, Shuffled, Stream, Trained, Trainee, Training, ValidationMetrics, collect, derived,
+    digest, fresh, isolated, restore, train_from,
 };
 use crate::{Error, Result};
 
@@ -198,9 +198,8 @@ impl<F: Family> Learner<F> {
             "" => (network, vec![]),
             folder => initialised_from::<F>(network, &config, folder)?,
         };
-        let optimizer = Optimizer::with_weight_decay(train.max_grad_norm, train.weight_decay);
         let learner = Self {
-            trainee: Trainee::new(network, optimizer, train.ema_decay),
+            trainee: Trainee::new(network, train.optimizer_options(), train.ema_decay),
             experiment: experiment.clone(),
             config,
             device,

@@ -38,7 +38,8 @@ pub(crate) use losses::{
     row_weights,
 };
 pub use measures::{Measure, Measures};
-pub(crate) use optimizer::Optimizer;
+pub use optimizer::OptimizerKind;
+pub(crate) use optimizer::{Optimizer, OptimizerOptions};
 pub(crate) use pace::Pace;
 pub(crate) use parameters::{collect, drawn, gradients, numbered, restore, shapes};
 pub use ranks::{Ranks, Shard};

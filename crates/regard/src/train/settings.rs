@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::losses::LossOptions;
+use super::optimizer::{OptimizerKind, OptimizerOptions};
 use super::schedule::{LearningRate, Rounding, Schedule};
 use crate::store::ranges;
 use crate::{Error, Result};
@@ -76,7 +77,9 @@ pub struct TrainSettings<X> {
     pub max_steps: usize,
     /// If true, the last incomplete batch of an epoch is dropped.
     pub drop_last: bool,
-    /// Learning rate of Adam.
+    /// Optimiser of the weights.
+    pub optimizer: OptimizerKind,
+    /// Learning rate of the optimiser.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub learning_rate: f64,
     /// Schedule of the learning rate.
@@ -147,6 +150,7 @@ impl<X> TrainSettings<X> {
             min_steps: 0,
             max_steps: 0,
             drop_last: false,
+            optimizer: OptimizerKind::Adam,
             learning_rate: 1e-3,
             schedule: Schedule::Constant,
             warmup_epochs: 0.0,
@@ -178,6 +182,12 @@ impl<X> TrainSettings<X> {
         let more = (self.min_steps as u64).max(least).div_ceil(steps);
         let most = if self.max_steps > 0 { (self.max_steps as u64 / steps).max(1) } else { u64::MAX };
         (self.epochs as u64).max(more).min(most)
+    }
+
+    /// Settings of the optimiser.
+    pub(crate) fn optimizer_options(&self) -> OptimizerOptions {
+        let (kind, max_grad_norm, weight_decay) = (self.optimizer, self.max_grad_norm, self.weight_decay);
+        OptimizerOptions { kind, max_grad_norm, weight_decay }
     }
 
     /// Options of the losses.

@@ -6,7 +6,7 @@ use burn::tensor::{Device, Gradients, Tensor};
 
 use regard_nn::with_seed;
 
-use super::{Checkpoint, Optimizer, RunningAverage, ShardSums, Shards, collect, numbered, restore};
+use super::{Checkpoint, Optimizer, OptimizerOptions, RunningAverage, ShardSums, Shards, collect, numbered, restore};
 use crate::{Error, Result};
 
 /// Its name in checkpoints.
@@ -34,8 +34,9 @@ pub(crate) fn fresh<M: Module>(seed: u64, device: &Device, new: impl Fn(&Device)
 
 impl<M: Module> Trainee<M> {
     /// A network before its first step; the average has this decay, and 0 is none.
-    pub(crate) fn new(model: M, optimizer: Optimizer, decay: f64) -> Self {
+    pub(crate) fn new(model: M, options: OptimizerOptions, decay: f64) -> Self {
         let model = numbered(model);
+        let optimizer = Optimizer::new(&model, options);
         let average = (decay > 0.0).then(|| RunningAverage::new(decay, collect(&model)));
         Self { model, optimizer, average }
     }

@@ -1,7 +1,7 @@
 //! Training: it learns, and a run that was interrupted goes on bit for bit.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -46,7 +46,7 @@ fn bytes(out: &Path) -> [Vec<u8>; 2] {
     ["model.safetensors", "metrics.jsonl"].map(|name| fs::read(out.join(name)).unwrap())
 }
 
-const BASELINES: [&[&str]; 10] = [
+const BASELINES: [&[&str]; 11] = [
     &["train.preset=kool-2019"],
     &["train.preset=kool-2019", "train.baseline_warmup_epochs=2", "train.learning_rate_decay=0.9"],
     &["train.baseline=critic", "train.ema_decay=0"],
@@ -57,6 +57,7 @@ const BASELINES: [&[&str]; 10] = [
     &["train.loss=preference", "train.num_starts=4"],
     &["train.improved_tours=2", "train.improved_weight=3", "data.nodes=14"],
     &["task.problem=cvrp", "train.preset=regard-cvrp", "train.loss=preference", "train.improved_tours=1"],
+    &["train.optimizer=muon", "train.baseline=critic"],
 ];
 
 #[test]
@@ -93,7 +94,7 @@ fn what_was_written_after_the_last_checkpoint_is_written_again() {
 
 #[test]
 fn bits_do_not_depend_on_threads() {
-    for sets in [&[][..], &["train.improved_tours=2", "data.nodes=14"]] {
+    for sets in [&[][..], &["train.improved_tours=2", "data.nodes=14"], &["train.optimizer=muon", "model.width=128"]] {
         let folder = tempfile::tempdir().unwrap();
         let on = |threads: usize| {
             let out = folder.path().join(threads.to_string());
@@ -129,6 +130,7 @@ fn policies_get_better() {
         ["train.baseline=exponential", "train.num_starts=1"],
         ["train.loss=preference", "train.num_starts=0"],
         ["train.improved_tours=1", "train.num_starts=0"],
+        ["train.optimizer=muon", "train.num_starts=0"],
     ];
     for sets in ways {
         let experiment = experiment(&[&sets[..], &["train.batch_size=64", "train.learning_rate=2e-3"]].concat());
@@ -215,7 +217,7 @@ fn a_run_may_begin_with_another_ones_weights() {
     assert_eq!(bytes(&out)[0], bytes(&first)[0], "before the first step");
     run(&next, &out, true, Some(5)).unwrap();
     assert_ne!(bytes(&out)[0], bytes(&first)[0]);
-    let error = run(&experiment(&[&from, "model.layers=2"]), &folder.path().join("x"), false, None).unwrap_err();
+    let error = run(&experiment(&[&from, "model.width=32"]), &folder.path().join("x"), false, None).unwrap_err();
     assert!(error.to_string().contains("train.init_from"), "{error}");
     let error = run(&experiment(&[&from, "task.problem=cvrp"]), &folder.path().join("x"), false, None).unwrap_err();
     assert!(error.to_string().contains("task.problem"), "{error}");
@@ -224,12 +226,13 @@ fn a_run_may_begin_with_another_ones_weights() {
     run(&experiment(&[&from, "model.distances=true"]), &seeing, false, Some(0)).unwrap();
     let pairs = folder.path().join("pairs");
     run(&experiment(&[&from, "model.distance_bias=true"]), &pairs, false, Some(0)).unwrap();
-    let tours = [&first, &seeing, &pairs].map(|folder| {
+    let tours_of = |folder: &PathBuf| {
         let (model, _) = AttentionModel::load(folder, &Device::flex()).unwrap();
         let drawn = TspEnv::draw(&GeneratorConfig::default(), 3, 20, 9);
         let found = model.decode(&drawn, &|_, _| 0.0, &DecodeOptions::default()).unwrap();
         found.iter().map(|found| found.tour.clone()).collect::<Vec<_>>()
-    });
+    };
+    let tours = [&first, &seeing, &pairs].map(tours_of);
     assert!(tours[0] == tours[1] && tours[0] == tours[2]);
     let weights = |folder: &Path| AttentionModel::load(folder, &Device::flex()).unwrap().0.to_weights();
     assert!(weights(&seeing)["project_node_step.weight"].data.iter().all(|weight| *weight == 0.0));
@@ -242,6 +245,25 @@ fn a_run_may_begin_with_another_ones_weights() {
     let error =
         run(&experiment(&[&format!("train.init_from={}", seeing.display())]), &folder.path().join("x"), false, None);
     assert!(error.unwrap_err().to_string().contains("train.init_from"), "a network with distances is no other");
+    // So is a network with fewer layers: further ones begin as identities, and learn.
+    for norm in ["instance", "batch"] {
+        let norm = format!("model.norm={norm}");
+        let [shallow, deep, shallower] =
+            ["shallow", "deep", "shallower"].map(|name| folder.path().join(format!("{name}-{norm}")));
+        run(&experiment(&[&norm]), &shallow, false, Some(9)).unwrap();
+        let from = format!("train.init_from={}", shallow.display());
+        let deeper = experiment(&[&from, &norm, "model.layers=3"]);
+        run(&deeper, &deep, false, Some(0)).unwrap();
+        let found = [&shallow, &deep].map(tours_of);
+        assert_eq!(found[0], found[1], "{norm}");
+        let output = |folder: &Path| weights(folder)["embedder.layers.2.0.module.W_out"].data.clone();
+        assert!(output(&deep).iter().all(|weight| *weight == 0.0));
+        run(&deeper, &deep, true, Some(3)).unwrap();
+        assert!(output(&deep).iter().all(|weight| *weight != 0.0));
+        let from = format!("train.init_from={}", deep.display());
+        let error = run(&experiment(&[&from, &norm]), &shallower, false, None).unwrap_err();
+        assert!(error.to_string().contains("train.init_from"), "a network with more layers is no beginning: {error}");
+    }
     // Prizes that show on arrival are seen as those that are known.
     let known = folder.path().join("known");
     run(&experiment(&["task.problem=pctsp"]), &known, false, Some(3)).unwrap();

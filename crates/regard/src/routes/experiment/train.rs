@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Result;
 use crate::routes::model::unknown_preset;
+use crate::train::{OptimizerKind, OptimizerOptions};
 
 /// Baseline that the cost of a sampled solution is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -73,7 +74,8 @@ pub struct TrainSettings {
     #[serde(default)]
     #[schemars(extend("x-words" = crate::routes::model::PRESETS))]
     pub preset: Option<String>,
-    /// Model folder with the initial weights, for a network of the same sizes; empty for random weights.
+    /// Model folder with the initial weights, for a network of the same sizes or one with more layers; empty for random
+    /// weights.
     pub init_from: String,
     /// Baseline of the policy gradient.
     pub baseline: BaselineKind,
@@ -113,6 +115,9 @@ pub struct TrainSettings {
     /// Number of epochs.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub epochs: usize,
+    /// Optimiser of the weights.
+    #[serde(default)]
+    pub optimizer: OptimizerKind,
     /// Learning rate of the network.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub learning_rate: f64,
@@ -181,6 +186,7 @@ impl TrainSettings {
             shards: 0,
             epoch_size: 1_280_000,
             epochs: 100,
+            optimizer: OptimizerKind::Adam,
             learning_rate: 1e-4,
             critic_learning_rate: 1e-4,
             learning_rate_decay: 1.0,
@@ -235,6 +241,11 @@ impl TrainSettings {
             baseline_warmup_epochs: 0,
             ..Self::kool_2019()
         }
+    }
+
+    /// Settings of the optimiser.
+    pub(crate) fn optimizer_options(&self) -> OptimizerOptions {
+        OptimizerOptions { kind: self.optimizer, max_grad_norm: self.max_grad_norm, weight_decay: 0.0 }
     }
 
     /// A preset by its name.

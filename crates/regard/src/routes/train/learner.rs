@@ -17,7 +17,7 @@ use super::source::{InstanceSource, Source};
 use crate::routes::decode::features;
 use crate::routes::environment::{Environment, ProblemEnvironment};
 use crate::routes::experiment::{BaselineKind, Loss, RouteExperiment};
-use crate::routes::model::{AttentionModel, AttentionModelConfig, ModelDir};
+use crate::routes::model::{AttentionModel, AttentionModelConfig, ModelDir, Norm};
 use crate::store::{Array, NetworkConfig, Weights, layout};
 use crate::train::{
     Checkpoint, Optimizer, Pace, Ranks, ShardSums, Shards, Stream, Trainee, collect, derived, fresh, isolated,
@@ -110,11 +110,8 @@ impl<E: Environment> PolicyLearner<E> {
         }
         let (train, device) = (&experiment.train, device.clone().autodiff());
         let seed = |stream| derived(train.seed, stream, 0);
-        let model = match train.init_from.as_str() {
-            "" => fresh(seed(Stream::Weights), &device, |device| AttentionModel::new(&experiment.model, device))?,
-            folder => AttentionModel::from_weights(&experiment.model, &inherited(folder, &experiment.model)?, &device)?,
-        };
-        let trainee = Trainee::new(model, Optimizer::new(train.max_grad_norm), train.ema_decay);
+        let model = initial(experiment, &device)?;
+        let trainee = Trainee::new(model, train.optimizer_options(), train.ema_decay);
         let source = Arc::new(source);
         let frozen = match train.baseline {
             BaselineKind::Rollout => {
@@ -126,7 +123,9 @@ impl<E: Environment> PolicyLearner<E> {
             BaselineKind::Critic => {
                 let new = |device: &Device| Ok(Critic::new(&experiment.model, device));
                 let critic = fresh(seed(Stream::Critic), &device, new)?;
-                Some((numbered(critic), Optimizer::new(train.max_grad_norm)))
+                let critic = numbered(critic);
+                let optimizer = Optimizer::new(&critic, train.optimizer_options());
+                Some((critic, optimizer))
             }
             _ => None,
         };
@@ -520,29 +519,72 @@ impl<E: Environment> PolicyLearner<E> {
     }
 }
 
-/// The weights of the model in `folder`, which must have the sizes of `config`; its problem may be another
-/// one that a network sees in the same numbers, as PCTSP and SPCTSP, and it may be one without distances.
-fn inherited(folder: &str, config: &AttentionModelConfig) -> Result<Weights> {
+/// The policy of an experiment before its first step, on `device`.
+///
+/// With `train.init_from` it has the weights of that model, which may be a smaller one: without distances, or with fewer
+/// layers. What it lacks begins so that the network computes what the smaller one does: weights of distances are zeros,
+/// and further layers add nothing to what they read. The model's problem may be another one that a network sees in the
+/// same numbers, as PCTSP and SPCTSP.
+fn initial(experiment: &RouteExperiment, device: &Device) -> Result<AttentionModel> {
+    let (config, folder) = (&experiment.model, experiment.train.init_from.as_str());
+    let seed = derived(experiment.train.seed, Stream::Weights, 0);
+    let random = || fresh(seed, device, |device| AttentionModel::new(config, device));
+    if folder.is_empty() {
+        return random();
+    }
     let found = ModelDir::open(folder)?;
-    let AttentionModelConfig { preset, problem, .. } = config.clone();
-    let mut same = AttentionModelConfig { preset, problem, ..found.config().clone() };
-    let mut weights = found.weights()?;
-    // Without distances the network is the one whose weights of distances are zeros.
-    let added = [
-        ("project_node_step.weight", config.distances && !same.distances),
-        (".W_pair", config.distance_bias && !same.distance_bias),
-    ];
-    same.distances |= config.distances;
-    same.distance_bias |= config.distance_bias;
+    let known = found.config();
+    let grows = known.layers < config.layers && config.norm != Norm::Layer;
+    let same = AttentionModelConfig {
+        preset: config.preset.clone(),
+        problem: config.problem.clone(),
+        distances: known.distances || config.distances,
+        distance_bias: known.distance_bias || config.distance_bias,
+        layers: if grows { config.layers } else { known.layers },
+        ..known.clone()
+    };
+    let sizes = || {
+        let reason = "does not have the sizes of `[model]` and `task.problem`";
+        Error::config("train.init_from", format!("`{folder}` {reason}"))
+    };
+    if same != *config {
+        return Err(sizes());
+    }
+    let mut weights = if grows { random()?.to_weights() } else { Weights::new() };
+    weights.extend(found.weights()?);
     for spec in config.param_specs() {
-        if added.iter().any(|(ending, added)| *added && spec.name.ends_with(ending)) {
+        let added = (spec.name == "project_node_step.weight" && !known.distances && config.distances)
+            || (spec.name.ends_with(".W_pair") && !known.distance_bias && config.distance_bias);
+        if added {
             let data = vec![0.0; spec.shape.iter().product()];
             weights.insert(spec.name, Array { shape: spec.shape, data });
         }
     }
-    if same != *config || layout::check(config, &weights).is_err() {
-        let reason = "does not have the sizes of `[model]` and `task.problem`";
-        return Err(Error::config("train.init_from", format!("`{folder}` {reason}")));
+    for layer in known.layers..config.layers {
+        add_identity(layer, &mut weights);
     }
-    Ok(weights)
+    layout::check(config, &weights).map_err(|_| sizes())?;
+    AttentionModel::from_weights(config, &weights, device)
+}
+
+/// Makes an encoder layer one that adds nothing to the output of the layer before it.
+///
+/// Its products end in zeros, and its norms only repeat the last one: what a norm with scale `w` and shift `b` gives has the
+/// standard deviation `|w|` and the mean `b` in every channel, so a second one with scale `|w|` and shift `b` changes nothing.
+fn add_identity(layer: usize, weights: &mut Weights) {
+    let of = |layer: usize, name: &str| format!("embedder.layers.{layer}.{name}");
+    for name in ["0.module.W_out", "0.module.W_pair", "2.module.2.weight", "2.module.2.bias"] {
+        weights.entry(of(layer, name)).and_modify(|array| array.data.fill(0.0));
+    }
+    let last = |name: &str| weights.get(&of(layer - 1, &format!("3.normalizer.{name}"))).cloned();
+    let (Some(mut scale), Some(shift)) = (last("weight"), last("bias")) else { return };
+    scale.data.iter_mut().for_each(|scale| *scale = scale.abs());
+    let variance = Array { data: scale.data.iter().map(|scale| scale * scale).collect(), ..scale.clone() };
+    let norm = [("weight", &scale), ("bias", &shift), ("running_mean", &shift), ("running_var", &variance)];
+    for sub_layer in [1, 3] {
+        for (name, array) in norm {
+            let name = of(layer, &format!("{sub_layer}.normalizer.{name}"));
+            weights.entry(name).and_modify(|of_norm| of_norm.clone_from(array));
+        }
+    }
 }
