@@ -149,7 +149,6 @@ mod tests {
     use burn::module::Initializer;
     use burn::nn::{Embedding, EmbeddingConfig, Linear, LinearConfig};
     use burn::tensor::{Device, Distribution, Int};
-
     use regard_nn::with_seed;
 
     use super::*;

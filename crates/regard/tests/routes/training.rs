@@ -245,7 +245,7 @@ fn a_run_may_begin_with_another_ones_weights() {
     let error =
         run(&experiment(&[&format!("train.init_from={}", seeing.display())]), &folder.path().join("x"), false, None);
     assert!(error.unwrap_err().to_string().contains("train.init_from"), "a network with distances is no other");
-    // So is a network with fewer layers: further ones begin as identities, and learn.
+    // A network with fewer layers is a beginning too: further ones begin as identities, and learn.
     for norm in ["instance", "batch"] {
         let norm = format!("model.norm={norm}");
         let [shallow, deep, shallower] =

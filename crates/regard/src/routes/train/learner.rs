@@ -109,7 +109,6 @@ impl<E: Environment> PolicyLearner<E> {
             return Err(Error::config("task.problem", reason));
         }
         let (train, device) = (&experiment.train, device.clone().autodiff());
-        let seed = |stream| derived(train.seed, stream, 0);
         let model = initial(experiment, &device)?;
         let trainee = Trainee::new(model, train.optimizer_options(), train.ema_decay);
         let source = Arc::new(source);
@@ -122,8 +121,7 @@ impl<E: Environment> PolicyLearner<E> {
         let critic = match train.baseline {
             BaselineKind::Critic => {
                 let new = |device: &Device| Ok(Critic::new(&experiment.model, device));
-                let critic = fresh(seed(Stream::Critic), &device, new)?;
-                let critic = numbered(critic);
+                let critic = numbered(fresh(derived(train.seed, Stream::Critic, 0), &device, new)?);
                 let optimizer = Optimizer::new(&critic, train.optimizer_options());
                 Some((critic, optimizer))
             }
@@ -573,7 +571,7 @@ fn initial(experiment: &RouteExperiment, device: &Device) -> Result<AttentionMod
 /// standard deviation `|w|` and the mean `b` in every channel, so a second one with scale `|w|` and shift `b` changes nothing.
 fn add_identity(layer: usize, weights: &mut Weights) {
     let of = |layer: usize, name: &str| format!("embedder.layers.{layer}.{name}");
-    for name in ["0.module.W_out", "0.module.W_pair", "2.module.2.weight", "2.module.2.bias"] {
+    for name in ["0.module.W_out", "2.module.2.weight", "2.module.2.bias"] {
         weights.entry(of(layer, name)).and_modify(|array| array.data.fill(0.0));
     }
     let last = |name: &str| weights.get(&of(layer - 1, &format!("3.normalizer.{name}"))).cloned();
