@@ -168,6 +168,13 @@ fn history(manifest: &Manifest) -> Vec<(&'static str, String)> {
     line("command", manifest.command.clone());
     line("seed", manifest.seed.map(|seed| seed.to_string()));
     line("training time", manifest.wall_seconds.map(number::seconds));
+    for training in &manifest.earlier {
+        let time = training.wall_seconds.map(|seconds| format!("{}: ", number::seconds(seconds)));
+        let command = training.command.clone().unwrap_or_default();
+        line("trained before", Some(format!("{}{command}", time.unwrap_or_default())));
+    }
+    let of_all = manifest.wall_seconds_of_all().filter(|_| !manifest.earlier.is_empty());
+    line("time in all", of_all.map(number::seconds));
     line("licence", manifest.licence.clone());
     for (name, value) in &manifest.metrics {
         line("measured", Some(format!("{name} {value}")));

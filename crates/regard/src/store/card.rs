@@ -37,13 +37,16 @@ fn sizes<C: NetworkConfig>(config: &C, about: &CardText) -> String {
 
 fn origin(manifest: &Manifest) -> String {
     let mut text = String::from("\n## Training\n\n");
-    let hours = manifest.wall_seconds.map(|seconds| format!("{seconds:.0} s"));
+    let seconds = |seconds: Option<f64>| seconds.map(|seconds| format!("{} s", thousands(seconds.round() as usize)));
+    let of_all = manifest.wall_seconds_of_all().filter(|_| !manifest.earlier.is_empty());
     let seed = manifest.seed.map(|seed| seed.to_string());
     for (name, value) in [
         ("command", manifest.command.as_ref().map(|command| format!("`{command}`"))),
         ("written", manifest.created.clone()),
         ("seed", seed),
-        ("wall time", hours),
+        ("wall time", seconds(manifest.wall_seconds)),
+        ("wall time with the earlier trainings", seconds(of_all)),
+        ("threads", manifest.threads.map(|threads| threads.to_string())),
         ("regard", manifest.regard.clone()),
         ("commit", manifest.git_commit.clone()),
         ("data, SHA-256", manifest.data_sha256.clone()),
@@ -55,7 +58,32 @@ fn origin(manifest: &Manifest) -> String {
     if let Some(provenance) = &manifest.provenance {
         text += &imported(provenance);
     }
-    text
+    text + &earlier(manifest)
+}
+
+/// The trainings whose weights this one began with.
+fn earlier(manifest: &Manifest) -> String {
+    if manifest.earlier.is_empty() {
+        return String::new();
+    }
+    let rows = manifest.earlier.iter().map(|training| {
+        let whole = |number: Option<f64>| number.map_or_else(String::new, |number| thousands(number.round() as usize));
+        let (created, command) = (training.created.as_deref(), training.command.as_deref());
+        let threads = training.threads.map_or_else(String::new, |threads| threads.to_string());
+        let (instances, seconds) = (training.instances.map(|count| count as f64), training.wall_seconds);
+        format!(
+            "| {} | {} | {} | {threads} | {} |\n",
+            created.unwrap_or_default(),
+            whole(instances),
+            whole(seconds),
+            command.map_or_else(String::new, |command| format!("`{}`", command.replace('|', "\\|"))),
+        )
+    });
+    format!(
+        "\nIts weights began with those of earlier trainings, the first one first:\n\n\
+         | written | instances | seconds | threads | command |\n|---|---|---|---|---|\n{}",
+        rows.collect::<String>()
+    )
 }
 
 fn imported(provenance: &Provenance) -> String {
@@ -153,6 +181,29 @@ mod tests {
             assert!(text.contains(part), "no `{part}` in\n{text}");
         }
         assert!(!text.contains("validation data"), "{text}");
+    }
+
+    #[test]
+    fn the_card_lists_the_trainings_before_its_own() {
+        let one = Manifest {
+            created: Some("2026-01-31T12:00:00Z".into()),
+            wall_seconds: Some(3600.4),
+            metrics: [("instances".to_owned(), 64_000.0)].into(),
+            ..Manifest::now("regard train routes/tsp20")
+        };
+        let two =
+            Manifest { wall_seconds: Some(100.0), threads: Some(2), earlier: one.trainings(), ..Manifest::now("b") };
+        let text = origin(&two);
+        assert!(
+            text.contains("- wall time: 100 s\n- wall time with the earlier trainings: 3,700 s\n- threads: 2"),
+            "{text}"
+        );
+        let row = "| 2026-01-31T12:00:00Z | 64,000 | 3,600 |  | `regard train routes/tsp20` |";
+        assert!(text.ends_with(&format!("|---|---|---|---|---|\n{row}\n")), "{text}");
+        let three = Manifest { earlier: two.trainings(), ..Manifest::now("c") };
+        assert_eq!(three.earlier.len(), 2);
+        assert_eq!(three.wall_seconds_of_all(), None, "that of the last one is unknown");
+        assert!(!origin(&Manifest { earlier: vec![], ..two }).contains("earlier"));
     }
 
     #[test]

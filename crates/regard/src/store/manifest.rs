@@ -11,6 +11,9 @@ use sha2::{Digest, Sha256};
 use super::file;
 use crate::Result;
 
+/// Name of a manifest in the folder of its model.
+pub(super) const MANIFEST: &str = "manifest.json";
+
 /// The origin of a model. Nothing of it is needed to load the model; unknown fields are left out.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -49,6 +52,12 @@ pub struct Manifest {
     /// Wall time of the run, seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wall_seconds: Option<f64>,
+    /// Number of threads that computed, those of all ranks together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threads: Option<usize>,
+    /// The trainings whose weights this one began with, the first one first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<EarlierTraining>,
     /// SHA-256 of the settings of the network, to which the weights belong; see [`architecture_sha256`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub architecture_sha256: Option<String>,
@@ -65,6 +74,33 @@ pub struct Manifest {
     /// The source of imported weights.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provenance: Option<Provenance>,
+}
+
+/// A training whose weights a later one began with (`train.init_from`).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct EarlierTraining {
+    /// When its model was written, UTC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created: Option<String>,
+    /// The command that made it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// Seed of the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// SHA-256 of the training data, where it is a file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data_sha256: Option<String>,
+    /// Wall time of the run, seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wall_seconds: Option<f64>,
+    /// Number of threads that computed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threads: Option<usize>,
+    /// Instances that were learnt from, counted as often as they were shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instances: Option<u64>,
 }
 
 /// The source of imported weights.
@@ -98,6 +134,34 @@ impl Manifest {
             regard: Some(env!("CARGO_PKG_VERSION").into()),
             ..Self::default()
         }
+    }
+
+    /// The trainings of a model's weights, the first one first: those before it, and its own.
+    pub fn trainings(&self) -> Vec<EarlierTraining> {
+        let own = EarlierTraining {
+            created: self.created.clone(),
+            command: self.command.clone(),
+            seed: self.seed,
+            data_sha256: self.data_sha256.clone(),
+            wall_seconds: self.wall_seconds,
+            threads: self.threads,
+            instances: self.metrics.get("instances").map(|instances| *instances as u64),
+        };
+        self.earlier.iter().cloned().chain([own]).collect()
+    }
+
+    /// Wall time of all trainings of the model's weights, seconds; `None` where that of one is unknown.
+    pub fn wall_seconds_of_all(&self) -> Option<f64> {
+        self.trainings().iter().map(|training| training.wall_seconds).sum()
+    }
+
+    /// Reads the manifest of the model in `folder`, or of a built-in model; `None` where it has none.
+    ///
+    /// # Errors
+    /// [`crate::Error::Io`], [`crate::Error::Parse`].
+    pub(crate) fn of_model(folder: &Path) -> Result<Option<Self>> {
+        let path = folder.join(MANIFEST);
+        if file::is_file(&path) { Self::read(&path).map(Some) } else { Ok(None) }
     }
 
     /// Reads a `manifest.json`; keys of later versions are passed over.

@@ -21,7 +21,7 @@ pub(crate) mod renamed;
 pub mod safetensors;
 
 pub use array::{Array, Weights};
-pub use manifest::{Manifest, Provenance};
+pub use manifest::{EarlierTraining, Manifest, Provenance};
 pub(crate) use model_dir::Companion;
 pub use model_dir::{NetworkDir, kind_of};
 pub use network::{FORMAT, NetworkConfig};

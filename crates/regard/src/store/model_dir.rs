@@ -9,14 +9,13 @@ use serde::{Deserialize, Serialize};
 
 use super::array::Weights;
 use super::built_in;
-use super::manifest::{Manifest, architecture_sha256, sha256};
+use super::manifest::{MANIFEST, Manifest, architecture_sha256, sha256};
 use super::network::NetworkConfig;
 use super::{card, file, layout, safetensors};
 use crate::{Error, Result};
 
 const CONFIG: &str = "config.json";
 const WEIGHTS: &str = "model.safetensors";
-const MANIFEST: &str = "manifest.json";
 const CARD: &str = "README.md";
 /// The settings of a run, in its folder.
 const RUN: &str = "experiment.toml";
@@ -60,8 +59,7 @@ impl<C: NetworkConfig> NetworkDir<C> {
         }
         let read = file::read_json(&path.join(CONFIG))?;
         let config = C::from_json(&read).map_err(|error| error.in_file(&path.join(CONFIG)))?;
-        let manifest = path.join(MANIFEST);
-        let manifest = if file::is_file(&manifest) { Some(Manifest::read(&manifest)?) } else { None };
+        let manifest = Manifest::of_model(&path)?;
         let expected = manifest.as_ref().and_then(|manifest| manifest.architecture_sha256.as_ref());
         if expected.is_some_and(|expected| *expected != architecture_sha256(&read)) {
             return Err(other_architecture(path.join(CONFIG)));

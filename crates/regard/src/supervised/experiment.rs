@@ -113,4 +113,8 @@ impl<F: Family> Settings for SupervisedExperiment<F> {
     fn data_files(&self) -> Option<DataFiles> {
         F::data_files(&self.data)
     }
+
+    fn init_from(&mut self) -> &mut String {
+        &mut self.train.init_from
+    }
 }

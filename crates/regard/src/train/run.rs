@@ -17,8 +17,8 @@ use super::run_folder::occupied;
 use super::{
     Checkpoint, DataFiles, Ended, Event, Limits, Measure, Measures, Observer, Ranks, RunFolder, Step, Valid, Written,
 };
-use crate::store::Manifest;
 use crate::store::manifest::sha256;
+use crate::store::{EarlierTraining, Manifest};
 use crate::{Error, Result};
 
 /// The settings of a training.
@@ -39,6 +39,8 @@ pub(crate) trait Settings: Clone + PartialEq + Serialize + Sized {
     fn may_change_epochs(&self) -> bool;
     /// The files from which the data is read; `None` where it is generated.
     fn data_files(&self) -> Option<DataFiles>;
+    /// The folder of the model that the network begins with; empty for none.
+    fn init_from(&mut self) -> &mut String;
 }
 
 /// The length of a run, and how often metrics and checkpoints are written.
@@ -221,6 +223,9 @@ struct State<S> {
     /// SHA-256 of the files of data; none where there are no files, and in checkpoints of versions that did not keep it.
     #[serde(default)]
     data_sha256: Option<String>,
+    /// The trainings of the model that the run began with; none in checkpoints of versions that did not keep them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    earlier: Vec<EarlierTraining>,
 }
 
 impl<S: DeserializeOwned> State<S> {
@@ -229,18 +234,30 @@ impl<S: DeserializeOwned> State<S> {
     }
 }
 
+/// The same experiment without the model that a run began with: the weights are those of a checkpoint, and that model may
+/// be gone or another one by now.
+fn from_checkpoint<E: Settings>(experiment: &E) -> E {
+    let mut experiment = experiment.clone();
+    experiment.init_from().clear();
+    experiment
+}
+
 /// The learner as the last checkpoint of the run in `folder` left it; the folder is only read, and `begin` makes the
-/// learner before its first step.
+/// learner of an experiment before its first step.
 ///
 /// # Errors
 /// [`Error::Unsupported`] for a folder without a checkpoint; those of `begin` and [`Learning::restored`].
-pub(crate) fn at_checkpoint<L: Learning>(folder: &Path, begin: impl FnOnce() -> Result<L>) -> Result<L> {
+pub(crate) fn at_checkpoint<L: Learning>(
+    folder: &Path,
+    experiment: &L::Experiment,
+    begin: impl FnOnce(&L::Experiment) -> Result<L>,
+) -> Result<L> {
     let Some(checkpoint) = RunFolder::checkpoint(folder)? else {
         return Err(Error::Unsupported { what: folder.display().to_string(), reason: "has no checkpoint".into() }
             .with_hint("`regard train` saves one after each epoch, and within the first minute"));
     };
     let state = State::<L::State>::of(&checkpoint)?;
-    begin()?.restored(checkpoint, state.learner)
+    begin(&from_checkpoint(experiment))?.restored(checkpoint, state.learner)
 }
 
 /// Trains until all epochs are done or a limit is reached; the folder then holds the model as it
@@ -362,6 +379,8 @@ struct Run<'a, L: Learning> {
     command: String,
     /// SHA-256 of the files of data, on the rank that writes.
     data_sha256: Option<String>,
+    /// The trainings of the model that the run began with, the first one first.
+    earlier: Vec<EarlierTraining>,
     /// If true, the note about the time limit was made.
     is_short: bool,
 }
@@ -403,7 +422,17 @@ impl<'a, L: Learning> Run<'a, L> {
                 .check(data_sha256.as_deref(), state.data_sha256.as_deref(), "the run", OTHER_DATA)
                 .map_err(|error| error.in_file(&training.out))?;
         }
-        let mut learner = begin(&experiment)?;
+        let (mut learner, earlier) = match &checkpoint {
+            Some((_, state)) => (begin(&from_checkpoint(&experiment))?, state.earlier.clone()),
+            None => {
+                let learner = begin(&experiment)?;
+                let before = match experiment.init_from().as_str() {
+                    "" => None,
+                    folder => Manifest::of_model(Path::new(folder))?,
+                };
+                (learner, before.map(|manifest| manifest.trainings()).unwrap_or_default())
+            }
+        };
         if ranks.are_several() {
             ranks.check_same(&[("data", learner.data_digest()?)])?;
         }
@@ -441,6 +470,7 @@ impl<'a, L: Learning> Run<'a, L> {
             precision_before,
             command,
             data_sha256,
+            earlier,
             is_short: false,
         })
     }
@@ -620,8 +650,8 @@ impl<'a, L: Learning> Run<'a, L> {
         }
         let (learner, window, written) = (self.learner.state(), self.window.clone(), folder.written()?);
         let (precision, command) = (Some(precision().name().to_owned()), Some(self.command.clone()));
-        let (pace, data_sha256) = (self.pace, self.data_sha256.clone());
-        let state = State { learner, window, written, pace, precision, command, data_sha256 };
+        let (pace, data_sha256, earlier) = (self.pace, self.data_sha256.clone(), self.earlier.clone());
+        let state = State { learner, window, written, pace, precision, command, data_sha256, earlier };
         checkpoint.state = serde_json::to_value(state).map_err(|error| Error::state("checkpoint", error))?;
         folder.save(&checkpoint)?;
         observer.event(&Event::Saved { step: checkpoint.step });
@@ -637,6 +667,8 @@ impl<'a, L: Learning> Run<'a, L> {
         manifest.seed = Some(self.length.seed);
         manifest.data_sha256.clone_from(&self.data_sha256);
         manifest.wall_seconds = Some(folder.seconds());
+        manifest.threads = Some(self.ranks.size() * rayon::current_num_threads());
+        manifest.earlier.clone_from(&self.earlier);
         let RunPosition { step: steps, instances, .. } = self.position();
         manifest.metrics.insert("steps".into(), steps as f64);
         manifest.metrics.insert("instances".into(), instances as f64);

@@ -13,6 +13,7 @@ use regard::routes::train::{Learner, Trained, Training, train};
 use regard::routing::Problem;
 use regard::routing::generate::GeneratorConfig;
 use regard::routing::problems::tsp::TspEnv;
+use regard::store::Manifest;
 use regard::train::{Ended, Event, Limits};
 use regard::{Device, Error};
 
@@ -202,6 +203,31 @@ fn every_baseline_learns_with_a_matrix_that_the_encoder_sees() {
         let matrix = ["data.distribution=asymmetric", "model.distance_bias=true", "model.distances=true"];
         let sets: Vec<&str> = sets.iter().map(String::as_str).chain(matrix).collect();
         run(&experiment(&sets), &folder.path().join(baseline), false, Some(2)).unwrap();
+    }
+}
+
+#[test]
+fn a_run_goes_on_without_the_model_that_it_began_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let [first, second, straight, broken] =
+        ["first", "second", "straight", "broken"].map(|name| folder.path().join(name));
+    let from = |path: &Path| experiment(&[&format!("train.init_from={}", path.display()), "train.seed=5"]);
+    run(&experiment(&[]), &first, false, Some(10)).unwrap();
+    run(&from(&first), &second, false, Some(5)).unwrap();
+    run(&from(&second), &straight, false, Some(9)).unwrap();
+    run(&from(&second), &broken, false, Some(4)).unwrap();
+    fs::remove_dir_all(&second).unwrap();
+    run(&from(&second), &broken, true, Some(9)).unwrap();
+    assert!(bytes(&broken) == bytes(&straight));
+    for out in [&straight, &broken] {
+        let manifest = Manifest::read(&out.join("manifest.json")).unwrap();
+        let instances = manifest.trainings().iter().map(|training| training.instances).collect::<Vec<_>>();
+        assert_eq!(instances, [Some(160), Some(80), Some(144)]);
+        assert_eq!(manifest.threads, Some(rayon::current_num_threads()));
+        let seconds = manifest.trainings().iter().map(|training| training.wall_seconds.unwrap()).sum();
+        assert_eq!(manifest.wall_seconds_of_all(), Some(seconds));
+        let card = fs::read_to_string(out.join("README.md")).unwrap();
+        assert!(card.contains("Its weights began with those of earlier trainings"), "{card}");
     }
 }
 

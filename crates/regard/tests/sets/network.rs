@@ -12,6 +12,7 @@ use regard::sets::experiment::SetData;
 use regard::sets::predict::SetModel;
 use regard::sets::source::{Source, read_bags};
 use regard::sets::task::TaskKind;
+use regard::store::Manifest;
 use regard::supervised::base::Only;
 use regard::supervised::{CrossValidationOptions, Training, train};
 use regard::train::{Ended, Event, Limits, Trained};
@@ -143,6 +144,12 @@ fn a_network_begins_with_the_weights_of_another_model() {
     run(&tuned, &second, false, Some(1)).unwrap();
     let read = |out: &Path| fs::read(out.join("model.safetensors")).unwrap();
     assert!(read(&first) == read(&second));
+    // The run does not need that model any more.
+    let moved = folder.path().join("moved");
+    fs::rename(&first, &moved).unwrap();
+    run(&tuned, &second, true, Some(2)).unwrap();
+    assert_eq!(Manifest::read(&second.join("manifest.json")).unwrap().earlier.len(), 1);
+    fs::rename(&moved, &first).unwrap();
     // Features of other names mean something else.
     let text = fs::read_to_string(&path).unwrap().replacen("amount", "weight", 1);
     fs::write(&path, text).unwrap();

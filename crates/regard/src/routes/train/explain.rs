@@ -51,8 +51,8 @@ pub fn explain_step(
             let Self(name, experiment, run, instances, device) = self;
             let learner = match run {
                 Some(folder) => {
-                    at_checkpoint(folder, || Trainer::<ProblemEnvironment<I::Problem>>::new(experiment, device))?
-                        .learner
+                    let begin = |experiment: &_| Trainer::<ProblemEnvironment<I::Problem>>::new(experiment, device);
+                    at_checkpoint(folder, experiment, begin)?.learner
                 }
                 None => Learner::<I::Problem>::new(experiment, device)?,
             };

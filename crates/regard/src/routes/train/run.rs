@@ -108,6 +108,10 @@ impl Settings for RouteExperiment {
         let files = if folder.is_empty() { vec![] } else { files(Path::new(folder)).ok()? };
         (!files.is_empty()).then(|| DataFiles::new("data.folder", folder, files))
     }
+
+    fn init_from(&mut self) -> &mut String {
+        &mut self.train.init_from
+    }
 }
 
 /// A learner and the set on which it is measured.
