@@ -13,11 +13,13 @@ from pathlib import Path
 
 import bfloat16
 import card
+import goals
 import history
 import published
 import records
 import speed
 import tables
+import training_run
 
 ROOT = Path(__file__).resolve().parent.parent
 INTRODUCTION = """# Results
@@ -89,7 +91,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--check", action="store_true", help="check that the pages are up to date")
     check = parser.parse_args().check
-    pages = {"RESULTS.md": short(), "results/README.md": index(), **history.pages(ROOT)}
+    pages = {"RESULTS.md": short(), "results/README.md": index(), **history.pages(ROOT), "results/goals.md": goals.page(ROOT / "results")}
     if check:
         stale = [name for name, text in pages.items() if not same(ROOT / name, text)]
         sys.exit(f"out of date: {', '.join(stale)}; run bench/results.py" if stale else 0)
@@ -165,20 +167,24 @@ def routes(folder):
         if "--temperature" not in record["arguments"] and not result.get("improve"):
             found.setdefault((record["set"], result["model"]), {})[result["decode"]] = abs(result["mean_cost"])
     shown = [key for key in found if key[1].startswith(("regard-", "kool-"))]
+    hours = {record["name"]: training_run.core_hours(record) for _, record in records.read(folder, "train")}
     rows = []
     for name, model in sorted(shown, key=lambda key: (list(published.PAPER).index(key[0]), key[1].startswith("kool-"), key[1])):
         ours, paper = found[name, model], published.PAPER[name]
         cost = lambda how: f"{ours[how]:.3f}" if how in ours else "-"
         theirs = lambda how: f"{paper[how]:.2f}" if how in paper else "-"
         label = f"{model} (authors' weights)" if model.startswith("kool-") else model
-        rows.append([name, label, cost("greedy"), cost("every start x 8 views"), theirs("greedy"), theirs("1280 samples"), theirs("optimal")])
+        costs = [cost("greedy"), cost("every start x 8 views"), theirs("greedy"), theirs("1280 samples"), theirs("optimal")]
+        rows.append([name, label, *costs, hours.get(model, "-")])
     yield "### Accuracy: the test sets of Kool et al. 2019\n"
     yield (
         "Mean cost of 10,000 instances, lower is better; for `op_…` the mean prize, higher is better. \"Best method\" is the best method in "
-        "the paper's table: the optimum for the TSP, LKH3 for CVRP. Commands: `regard eval --model models/NAME "
-        "--paper-set SET --decode greedy`, and `--decode multistart --augment 8` for all starts in 8 views.\n"
+        "the paper's table: the optimum for the TSP, LKH3 for CVRP. Core hours are those of the model's training and of the trainings whose "
+        "weights it began with; `>` where the time of one is not known. Commands: `regard eval --model models/NAME "
+        "--paper-set SET --decode greedy`, and `--decode multistart --augment 8` for all starts in 8 views. Goals and what is reached: "
+        "[results/goals.md](results/goals.md).\n"
     )
-    head = ["set", "model", "greedy", "all starts, 8 views", "paper: greedy", "paper: 1280 samples", "paper: best method"]
+    head = ["set", "model", "greedy", "all starts, 8 views", "paper: greedy", "paper: 1280 samples", "paper: best method", "core hours"]
     yield tables.markdown(head, rows) + "\n"
     yield "### Accuracy: files of public libraries\n"
     yield (
@@ -872,6 +878,7 @@ def index():
         "- [speed.md](speed.md): every comparison with PyTorch, with quartiles, older machines and older commits",
         "- [routes.md](routes.md): every evaluation of a routing model, and every solved instance",
         "- [training.md](training.md): learning curves of the routing models",
+        "- [goals.md](goals.md): goals for the shipped models, and what is reached",
         "- [papers.md](papers.md): the tables of the papers with all metrics, training times and conditions; cross-validation\n",
         "The files they are generated from:\n",
         tables.markdown(["files", "number", "content", "written by"], rows) + "\n",

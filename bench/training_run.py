@@ -1,6 +1,6 @@
 """Reads the folder of a training run as the fields of a record for results/.
 
-* `manifest.json`: `command`, and where it has them `commit`, `machine` and `threads`;
+* `manifest.json`: `command`, and where it has them `commit`, `machine`, `threads` and `earlier` (the trainings before it);
 * `metrics.jsonl`: lines `{"kind": "valid", "step", "epoch", "instances", "cost"}` among others;
 * `timings.jsonl`: lines `{"step", "seconds"}` with the seconds of training until that step.
 
@@ -34,8 +34,16 @@ def read(folder, given):
         "seconds": timings[max(timings)] if timings else manifest.get("wall_seconds"),
         "steps": max([*timings, *(line["step"] for line in metrics if "step" in line)], default=None),
         "instances": max((line["instances"] for line in metrics if "instances" in line), default=None),
+        **({"earlier": manifest["earlier"]} if manifest.get("earlier") else {}),
         "curve": curve,
     }
+
+
+def core_hours(record):
+    """Hours of one core of a training and those before it, as text; those whose time is not known are left out, which `>` says."""
+    trainings = [*record.get("earlier", []), {"wall_seconds": record["seconds"], "threads": record["threads"]}]
+    known = [one["wall_seconds"] * one["threads"] for one in trainings if one.get("wall_seconds") and one.get("threads")]
+    return f"{'> ' if len(known) < len(trainings) else ''}{sum(known) / 3600:.1f}"
 
 
 def evals(records):
