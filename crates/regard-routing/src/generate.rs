@@ -103,6 +103,9 @@ pub enum Points {
         /// Side of the square the centres lie in, in standard deviations.
         scale: u32,
     },
+    /// For each instance one of these with equal chances: uniform, 3 clusters, or a Gaussian mixture, which has with equal
+    /// chances 3, 5 or 7 centres and a scale of 10, 30 or 50.
+    Mixed,
     /// Uniform, each at a random height; a way is as long as the straight line, and longer by what it climbs, at most by the
     /// side of the square.
     Hills,
@@ -123,7 +126,7 @@ impl Points {
     }
 
     /// The distribution of that name: "uniform", "cluster" (3 centres), "gaussian-mixture" (3
-    /// centres, scale 10), "hills", "asymmetric".
+    /// centres, scale 10), "mixed", "hills", "asymmetric".
     ///
     /// # Errors
     /// [`Error::Invalid`] listing the names.
@@ -132,11 +135,12 @@ impl Points {
             "uniform" => Ok(Self::Uniform),
             "cluster" => Ok(Self::Cluster { centres: 3 }),
             "gaussian-mixture" => Ok(Self::GaussianMixture { centres: 3, scale: 10 }),
+            "mixed" => Ok(Self::Mixed),
             "hills" => Ok(Self::Hills),
             "asymmetric" => Ok(Self::Asymmetric),
             _ => {
-                let reason =
-                    "no such distribution; expected `uniform`, `cluster`, `gaussian-mixture`, `hills` or `asymmetric`";
+                let reason = "no such distribution; expected `uniform`, `cluster`, `gaussian-mixture`, `mixed`, `hills` or \
+                              `asymmetric`";
                 Err(Error::invalid(format!("points `{name}`"), reason))
             }
         }
@@ -149,6 +153,7 @@ impl Points {
             Self::Uniform => "uniform",
             Self::Cluster { .. } => "cluster",
             Self::GaussianMixture { .. } => "gaussian-mixture",
+            Self::Mixed => "mixed",
             Self::Hills => "hills",
             Self::Asymmetric => "asymmetric",
         }
@@ -159,10 +164,15 @@ impl Points {
         if self == Self::Asymmetric {
             return of_matrix(asymmetric(draws, n));
         }
+        if self == Self::Mixed {
+            return one_of_all(draws).draw(draws, n, depot);
+        }
         let nodes = n - usize::from(depot);
         let mut points: Vec<[f32; 2]> = (0..usize::from(depot)).map(|_| draws.point()).collect();
         match self {
-            Self::Uniform | Self::Hills | Self::Asymmetric => points.extend((0..nodes).map(|_| draws.point())),
+            Self::Uniform | Self::Mixed | Self::Hills | Self::Asymmetric => {
+                points.extend((0..nodes).map(|_| draws.point()))
+            }
             Self::Cluster { centres } => points.extend(clusters(draws, centres.max(1) as usize, nodes)),
             Self::GaussianMixture { centres, scale } => {
                 points.extend(mixture(draws, centres.max(1), scale.into(), nodes))
@@ -193,6 +203,18 @@ pub fn points(points: Points, seed: u64, instances: usize, n: usize) -> Vec<Vec<
 pub fn locations(points: Points, seed: u64, instances: usize, n: usize) -> Vec<Locations> {
     let mut draws = Draws::new(seed);
     (0..instances).map(|_| points.draw(&mut draws, n, false)).collect()
+}
+
+/// The distribution of an instance of [`Points::Mixed`].
+fn one_of_all(draws: &mut Draws) -> Points {
+    match draws.below(3) {
+        0 => Points::Uniform,
+        1 => Points::Cluster { centres: 3 },
+        _ => {
+            let (centres, scale) = [(3, 10), (5, 30), (7, 50)][draws.below(3) as usize];
+            Points::GaussianMixture { centres, scale }
+        }
+    }
 }
 
 /// Nodes at `points` with random heights.
@@ -507,8 +529,12 @@ mod tests {
         assert!(Prizes::parse("Dist").unwrap_err().to_string().contains("expected `const`"));
     }
 
-    const ALL: [Points; 3] =
-        [Points::Uniform, Points::Cluster { centres: 3 }, Points::GaussianMixture { centres: 5, scale: 30 }];
+    const ALL: [Points; 4] = [
+        Points::Uniform,
+        Points::Cluster { centres: 3 },
+        Points::GaussianMixture { centres: 5, scale: 30 },
+        Points::Mixed,
+    ];
 
     #[test]
     fn uniform_points_are_those_of_uniform() {
@@ -542,7 +568,26 @@ mod tests {
     #[test]
     fn the_numbers_of_every_distribution_never_change() {
         let first = ALL.map(|distribution| points(distribution, 1234, 1, 4)[0][0]);
-        assert_eq!(first, [[0.341_675_22, 0.312_307_95], [0.484_412_4, 0.388_546_9], [0.613_484, 1.0]]);
+        assert_eq!(first[..3], [[0.341_675_22, 0.312_307_95], [0.484_412_4, 0.388_546_9], [0.613_484, 1.0]]);
+        assert_eq!(first[3], [0.388_114, 0.555_053_6]);
+    }
+
+    #[test]
+    fn mixed_instances_have_every_distribution() {
+        // The mean distance of a place to its nearest one is far less in clusters and mixtures of distant centres.
+        let nearest = |instance: &Vec<[f32; 2]>| {
+            let to_others = |at: usize| {
+                let others = instance.iter().enumerate().filter(|(other, _)| *other != at);
+                others.map(|(_, place)| distance(instance[at], *place)).fold(f64::INFINITY, f64::min)
+            };
+            Summary::of(&(0..instance.len()).map(to_others).collect::<Vec<_>>()).mean
+        };
+        let set = points(Points::Mixed, 3, 300, 50);
+        let close = set.iter().filter(|instance| nearest(instance) < 0.05).count();
+        assert!((120..=240).contains(&close), "{close}");
+        let uniform = points(Points::Uniform, 3, 300, 50);
+        assert!(uniform.iter().all(|instance| nearest(instance) > 0.05));
+        assert_eq!(Points::parse("mixed").unwrap().name(), "mixed");
     }
 
     #[test]

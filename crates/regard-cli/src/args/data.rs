@@ -35,7 +35,7 @@ pub(crate) struct GenerateArgs {
     #[arg(long, value_name = "PROBLEM", value_parser = PossibleValuesParser::new(registry::NAMES))]
     problem: Option<String>,
     /// Distribution of the nodes in the unit square, for problems that have this option: uniform,
-    /// cluster or gaussian-mixture; or with a matrix of distances that differ by direction: hills or asymmetric
+    /// cluster, gaussian-mixture or mixed (one of them for each instance); or with a matrix of distances that differ by direction: hills or asymmetric
     /// [default: uniform]
     #[arg(long, value_name = "NAME", value_parser = Points::parse)]
     distribution: Option<Points>,

@@ -815,7 +815,7 @@ def generate(
         Number of instances, and nodes of each, a depot not counted.
     seed : int or numpy.random.Generator
         Seed.
-    distribution : {"uniform", "cluster", "gaussian-mixture"}
+    distribution : {"uniform", "cluster", "gaussian-mixture", "mixed"}
         Distribution of the places.
 
     Returns

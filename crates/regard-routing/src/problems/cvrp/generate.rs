@@ -115,9 +115,8 @@ mod tests {
 
     #[test]
     fn more_instances_append() {
-        for points in
-            [Points::Uniform, Points::Cluster { centres: 3 }, Points::GaussianMixture { centres: 5, scale: 30 }]
-        {
+        let mixture = Points::GaussianMixture { centres: 5, scale: 30 };
+        for points in [Points::Uniform, Points::Cluster { centres: 3 }, mixture, Points::Mixed] {
             assert_eq!(draw(points, 3, 5, 7)[..2], draw(points, 3, 2, 7));
         }
         assert!(draw(Points::Uniform, 1, 0, 7).is_empty());

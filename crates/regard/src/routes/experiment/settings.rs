@@ -113,6 +113,7 @@ impl DataSettings {
             Distribution::Uniform => Points::Uniform,
             Distribution::Cluster => Points::Cluster { centres: 3 },
             Distribution::GaussianMixture => Points::GaussianMixture { centres: 3, scale: 10 },
+            Distribution::Mixed => Points::Mixed,
             Distribution::Hills => Points::Hills,
             Distribution::Asymmetric => Points::Asymmetric,
         };
@@ -212,6 +213,8 @@ pub enum Distribution {
     Cluster,
     /// Mixture of three normal distributions.
     GaussianMixture,
+    /// For each instance one of the three above with equal chances; mixtures have 3, 5 or 7 centres that lie more or less apart.
+    Mixed,
     /// Uniform at random heights: a way is longer by what it climbs.
     Hills,
     /// No coordinates: a random matrix of distances that differ by direction, with shortest ways (Kwon et al. 2021).
