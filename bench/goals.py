@@ -80,17 +80,13 @@ def row(what, goal, reached, shown, beside, hours, more=False):
 
 def routes(folder):
     """One greedy solution, and all starts in 8 views."""
-    found = {}
-    for _, record in records.read(folder, "eval"):
-        result = record["result"]
-        if "--temperature" not in record["arguments"] and not result.get("improve"):
-            found[result["model"], record["set"], result["decode"]] = result
+    found = published.of_networks(folder)
     hours = {record["name"]: training_run.core_hours(record) for _, record in records.read(folder, "train")}
     for goals, decode, how in ((GREEDY, "greedy", "greedy"), (EVERY_START, "every start x 8 views", "all starts, 8 views")):
         for (model, name), (goal, beside) in goals.items():
             is_gap = name.startswith("tsp")
             shown = (lambda gap: f"{gap:.2%}") if is_gap else (lambda cost: f"{cost:.3f}")
-            what, result = f"{model}, {how}", found.get((model, name, decode))
+            what, result = f"{model}, {how}", found.get((name, model), {}).get(decode)
             if result is None:
                 yield [what, shown(goal), "-", "not measured", beside, hours[model]]
             else:

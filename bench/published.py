@@ -29,6 +29,16 @@ PAPER = {
 WHOLE = 10_000
 
 
+def of_networks(folder):
+    """Evaluations of networks alone, at temperature 1: `{(set, model): {decoding: result}}`."""
+    found = {}
+    for _, record in records.read(folder, "eval"):
+        result = record["result"]
+        if "--temperature" not in record["arguments"] and not result.get("improve"):
+            found.setdefault((record["set"], result["model"]), {})[result["decode"]] = result
+    return found
+
+
 def references(folder):
     """Reference costs of gaps, by set: the lowest mean over the whole set that local search reached here, else
     the optimal mean printed in the paper."""

@@ -161,17 +161,13 @@ def machine_note(run, all_runs):
 
 def routes(folder):
     """Mean costs on the paper's test sets, and gaps on libraries of instances."""
-    found = {}
-    for _, record in records.read(folder, "eval"):
-        result = record["result"]
-        if "--temperature" not in record["arguments"] and not result.get("improve"):
-            found.setdefault((record["set"], result["model"]), {})[result["decode"]] = abs(result["mean_cost"])
+    found = published.of_networks(folder)
     shown = [key for key in found if key[1].startswith(("regard-", "kool-"))]
     hours = {record["name"]: training_run.core_hours(record) for _, record in records.read(folder, "train")}
     rows = []
     for name, model in sorted(shown, key=lambda key: (list(published.PAPER).index(key[0]), key[1].startswith("kool-"), key[1])):
         ours, paper = found[name, model], published.PAPER[name]
-        cost = lambda how: f"{ours[how]:.3f}" if how in ours else "-"
+        cost = lambda how: f"{abs(ours[how]['mean_cost']):.3f}" if how in ours else "-"
         theirs = lambda how: f"{paper[how]:.2f}" if how in paper else "-"
         label = f"{model} (authors' weights)" if model.startswith("kool-") else model
         costs = [cost("greedy"), cost("every start x 8 views"), theirs("greedy"), theirs("1280 samples"), theirs("optimal")]
