@@ -177,7 +177,7 @@ fn a_page_shows_decisions_and_a_part_shows_numbers() {
     assert!(said.out.contains("head 2") && !said.out.contains("head 3"), "{}", said.out);
     let wrong: [(&[&str], &str); 5] = [
         (&["--step", "99"], "there are the decoding steps 0 to "),
-        (&["--layer", "9"], "there are the layers 0 to 2"),
+        (&["--layer", "9"], "there are the layers 0 to 5"),
         (&["--layer", "0", "--head", "8"], "there are the heads 0 to 7"),
         (&["--filter", "nothing"], "no step has that in its name"),
         (&["--example", "a"], "--example does not apply to a model on routes"),

@@ -32,6 +32,22 @@ fn large_instances_are_constructed_in_little_more_than_the_best_length() {
 }
 
 #[test]
+fn more_places_than_an_encoder_takes_are_solved_without_it_unless_it_was_asked_for() {
+    let config = AttentionModelConfig { width: 16, heads: 2, distance_bias: true, ..AttentionModelConfig::kool_2019() };
+    let model = AttentionModel::new(&config, &Device::flex()).unwrap();
+    let tsp: Instance = Tsp::from(sites(5000)).into();
+    for finish in [Finish::Off, Finish::Timed(Duration::from_secs(1))] {
+        let options = SolveOptions { finish, ..SolveOptions::default() };
+        let found = solve_instance(Some(&model), &tsp, &options).unwrap();
+        assert!(found.stages.iter().all(|stage| stage.kind != StageKind::Network), "{:?}", found.stages);
+        let asked = SolveOptions { decode: Some(Decode::Greedy), ..options };
+        let Err(error) = solve_instance(Some(&model), &tsp, &asked) else { panic!("has no room for all pairs") };
+        assert!(error.to_string().contains("has 5000 nodes"), "{error}");
+        assert!(error.hint().is_some_and(|hint| hint.contains("without `--decode`")), "{error:?}");
+    }
+}
+
+#[test]
 fn without_a_network_there_is_a_construction() {
     let found = solve_instance(None, &Tsp::from(sites(20)).into(), &off()).unwrap();
     assert_eq!(found.stages.iter().map(|stage| stage.kind).collect::<Vec<_>>(), [StageKind::Construct]);

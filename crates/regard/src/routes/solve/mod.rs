@@ -226,9 +226,6 @@ pub fn solve_watched<S: SolverInstance>(
     let start = Instant::now();
     let n = instance.sites().len();
     check_size(instance.sites().name(), n)?;
-    if let Some(model) = model {
-        model.check_pairs(instance.sites().name(), n)?;
-    }
     let fewest = match options.objective {
         Objective::Cost => None,
         Objective::Vehicles => Some(fewest_vehicles(instance, options, start)?),

@@ -106,7 +106,7 @@ impl<S: SolverInstance> Search<'_, S> {
 
     /// Decodes by every stage of the plan.
     fn network(&mut self, model: &AttentionModel, options: &SolveOptions) -> Result<()> {
-        for stage in self.network_stages(options)? {
+        for stage in self.network_stages(model, options)? {
             if cancel::is_cancelled() {
                 break;
             }
@@ -116,11 +116,14 @@ impl<S: SolverInstance> Search<'_, S> {
     }
 
     /// The stages of the network, none where it is not worth its time.
-    fn network_stages(&self, options: &SolveOptions) -> Result<Vec<DecodeOptions>> {
+    fn network_stages(&self, model: &AttentionModel, options: &SolveOptions) -> Result<Vec<DecodeOptions>> {
         let n = self.instance.sites().len();
         if n > plan::NETWORK_UP_TO && options.decode.is_none() {
             return Ok(vec![]);
         }
+        let hint =
+            "without `--decode` it is solved without the network; a model without `model.distance_bias` takes it";
+        model.check_pairs(self.instance.sites().name(), n).map_err(|error| error.with_hint(hint))?;
         let stages = plan::stages(n, options);
         stages.iter().try_for_each(|stage| check_work(n, stage.decode, stage.augment))?;
         Ok(stages)
@@ -129,12 +132,15 @@ impl<S: SolverInstance> Search<'_, S> {
     /// Construction and local search first, then the network as far as the time allows or as it was asked for, and local
     /// search from the better of both until the deadline.
     fn timed(&mut self, model: Option<&AttentionModel>, options: &SolveOptions, deadline: Deadline) -> Result<()> {
-        if model.is_some() {
-            plan::check_time(self.instance.sites().len(), options, deadline.time)?;
-        }
-        self.construct(deadline.all().moment);
         let n = self.instance.sites().len();
-        let stages = self.network_stages(options)?;
+        let stages = match model {
+            Some(model) => {
+                plan::check_time(n, options, deadline.time)?;
+                self.network_stages(model, options)?
+            }
+            None => vec![],
+        };
+        self.construct(deadline.all().moment);
         let fits = |stage: &DecodeOptions| plan::seconds(n, stage) <= OF_THE_REST * deadline.left();
         let takes_part = options.decode.is_some() || self.stages.is_empty() || stages.first().is_some_and(fits);
         let Some(model) = model.filter(|_| takes_part) else {
