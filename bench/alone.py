@@ -2,7 +2,7 @@
 """Routing networks alone, without local search, on TSPLIB files that are larger than the instances of their training; writes
 results/alone.json.
 
-    REGARD_SHARED=../shared python bench/alone.py --regard BIN [--models regard-tsp100] [--from 200] [--to 1000]
+    REGARD_SHARED=../shared python bench/alone.py --regard BIN [--models regard-tsp,regard-tsp100] [--from 200] [--to 1000]
 """
 
 import argparse
@@ -25,7 +25,7 @@ DECODES = {"greedy": ["--decode", "greedy"], "starts_in_8_views": ["--decode", "
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--regard", default=os.environ.get("REGARD", str(ROOT / "target/release/regard")), help="the binary")
-    parser.add_argument("--models", default="regard-tsp100", help="names in models/, separated by commas")
+    parser.add_argument("--models", default="regard-tsp,regard-tsp100", help="names in models/, separated by commas")
     parser.add_argument("--from", dest="smallest", type=int, default=200)
     parser.add_argument("--to", dest="largest", type=int, default=1000)
     parser.add_argument("--out", type=Path, default=ROOT / "results/alone.json")
