@@ -202,9 +202,9 @@ pub type Watch<'a> = &'a mut dyn FnMut(StageKind);
 ///
 /// # Errors
 /// [`Error::Unsupported`] for an instance without places or with more than [`MOST_PLACES`], for
-/// more samples, starts or beams than fit in memory, and where there is neither a model nor a
-/// construction; errors of the decoder; [`regard_data::Error::Infeasible`] when nothing that was
-/// found keeps the rules.
+/// more samples, starts or beams than fit in memory, where a network is asked for whose encoder sees
+/// distances and takes fewer places, and where there is neither a model nor a construction; errors of
+/// the decoder; [`regard_data::Error::Infeasible`] when nothing that was found keeps the rules.
 pub fn solve<S: SolverInstance>(
     model: Option<&AttentionModel>,
     instance: &S,
