@@ -1,6 +1,7 @@
 //! The cheapest place for every node left out, kept up to date as the route changes.
 
 use super::{
+    Problem,
     distances::{Distances, Node},
     neighbours::Neighbours,
     route::Route,
@@ -60,11 +61,15 @@ impl Offers {
     }
 
     /// Brings the offer of every node left out up to date: it takes a new edge where that is
-    /// cheaper, and is looked for again where its own edge is gone.
-    pub(super) fn refresh(&mut self, route: &Route, distances: &Distances, neighbours: &Neighbours) {
+    /// cheaper, and is looked for again where its own edge is gone. False where the deadline passes before.
+    pub(super) fn refresh(&mut self, route: &Route, problem: &Problem) -> bool {
+        let Problem { distances, neighbours, .. } = problem;
         let Self { offers, fresh } = self;
         fresh.retain(|&(a, b)| route.joins(a, b));
-        for &node in route.left_out() {
+        for (done, &node) in route.left_out().iter().enumerate() {
+            if problem.is_over_at(done) {
+                return false;
+            }
             let offer = &mut offers[node as usize];
             if !route.joins(offer.a, offer.b) {
                 *offer = cheapest(node, route, fresh, distances, neighbours);
@@ -75,6 +80,7 @@ impl Offers {
             }
         }
         fresh.clear();
+        true
     }
 }
 

@@ -58,14 +58,21 @@ impl Plan {
     /// Visits these nodes in order; what is no customer or comes twice is passed over.
     pub(super) fn of(problem: &Problem, visits: &[usize]) -> Self {
         let mut plan = Self::empty(problem);
+        let mut visited = vec![false; problem.len()];
+        visited[DEPOT as usize] = true;
+        let mut order: Vec<Node> = visits
+            .iter()
+            .rev()
+            .filter(|&&node| visited.get_mut(node).is_some_and(|visited| !std::mem::replace(visited, true)))
+            .map(|&node| node as Node)
+            .collect();
         let mut first = DEPOT;
-        for &node in visits.iter().rev().filter(|&&node| node < problem.len()) {
-            let node = node as Node;
-            if !plan.route.is_visited(node) {
-                plan.insert_between(problem, node, DEPOT, first);
-                first = node;
-            }
+        for &node in &order {
+            plan.count(problem, node, DEPOT, first);
+            first = node;
         }
+        order.reverse();
+        plan.route.prepend(&order);
         plan
     }
 
@@ -81,9 +88,14 @@ impl Plan {
     }
 
     fn insert_between(&mut self, problem: &Problem, node: Node, a: Node, b: Node) {
+        self.route.insert(node, a, b);
+        self.count(problem, node, a, b);
+    }
+
+    /// Takes note of a node put between two others.
+    fn count(&mut self, problem: &Problem, node: Node, a: Node, b: Node) {
         self.length += problem.distances.detour(a, node, b);
         self.prize += problem.terms.prize(node);
-        self.route.insert(node, a, b);
         self.join(a, node);
         self.join(node, b);
     }
@@ -118,9 +130,10 @@ impl Plan {
         self.touched.pop()
     }
 
-    /// Brings the offers up to date.
-    pub(super) fn refresh(&mut self, problem: &Problem) {
-        self.offers.refresh(&self.route, &problem.distances, &problem.neighbours);
+    /// Brings the offers up to date; false where the deadline passes before, and some may be those of another route.
+    #[must_use]
+    pub(super) fn refresh(&mut self, problem: &Problem) -> bool {
+        self.offers.refresh(&self.route, problem)
     }
 
     /// All sums from scratch, in visiting order; also sheds the rounding of the running ones.

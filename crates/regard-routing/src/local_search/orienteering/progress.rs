@@ -6,9 +6,6 @@ use regard_data::cancel::is_cancelled;
 
 use super::Options;
 
-/// The clock is read once in this many iterations.
-const ITERATIONS_PER_LOOK: u64 = 8;
-
 /// The share of its time that a search has used.
 pub(super) struct Progress {
     start: Instant,
@@ -16,7 +13,6 @@ pub(super) struct Progress {
     span: Option<f64>,
     iterations: u64,
     done: u64,
-    progress: f64,
 }
 
 impl Progress {
@@ -24,24 +20,20 @@ impl Progress {
     pub(super) fn new(options: &Options) -> Self {
         let start = Instant::now();
         let span = options.deadline.map(|deadline| deadline.saturating_duration_since(start).as_secs_f64());
-        Self { start, span, iterations: options.iterations as u64, done: 0, progress: 0.0 }
+        Self { start, span, iterations: options.iterations as u64, done: 0 }
     }
 
     /// Between 0 and 1, or nothing once the search is over.
     pub(super) fn tick(&mut self) -> Option<f64> {
-        if self.done.is_multiple_of(ITERATIONS_PER_LOOK) || self.span.is_none() {
-            self.progress = match self.span {
-                Some(span) if span > 0.0 => self.start.elapsed().as_secs_f64() / span,
-                None if self.iterations > 0 => self.done as f64 / self.iterations as f64,
-                _ => 1.0,
-            };
-            if is_cancelled() {
-                self.progress = 1.0;
-            }
-        }
-        (self.progress < 1.0).then(|| {
+        let progress = match self.span {
+            _ if is_cancelled() => 1.0,
+            Some(span) if span > 0.0 => self.start.elapsed().as_secs_f64() / span,
+            None if self.iterations > 0 => self.done as f64 / self.iterations as f64,
+            _ => 1.0,
+        };
+        (progress < 1.0).then(|| {
             self.done += 1;
-            self.progress
+            progress
         })
     }
 

@@ -82,8 +82,7 @@ impl Plan {
 
     /// Puts nodes in, the best for its detour first, until none fits or pays or the deadline has passed.
     pub(super) fn recreate(&mut self, problem: &Problem, greed: &Greed, random: &mut Pcg64Mcg) {
-        while !problem.is_over() {
-            self.refresh(problem);
+        while !problem.is_over() && self.refresh(problem) {
             let (floor, most) = (self.floor(problem), 1.0 + greed.noise);
             let mut best = (floor, None);
             for &node in self.route.left_out() {
@@ -126,11 +125,15 @@ impl Plan {
         greed.worth[node as usize] / detour.max(problem.tolerance)
     }
 
-    /// Leaves out nodes whose detour costs more than they are worth, as long as the prize suffices.
+    /// Leaves out nodes whose detour costs more than they are worth, as long as the prize suffices and the time lasts.
     pub(super) fn drop_unworthy(&mut self, problem: &Problem) {
         let terms = &problem.terms;
         let mut position = 1;
-        while let Some(&node) = self.route.order().get(position) {
+        for done in 0.. {
+            let Some(&node) = self.route.order().get(position) else { break };
+            if problem.is_over_at(done) {
+                break;
+            }
             let gain = self.saving(problem, position) - terms.worth_in_length(node);
             if gain > problem.tolerance && self.prize - terms.prize(node) >= terms.required {
                 self.remove(problem, node);

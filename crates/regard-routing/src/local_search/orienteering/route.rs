@@ -97,18 +97,32 @@ impl Route {
         self.is_visited(a) && self.is_visited(b) && (self.next(a) == b || self.prev(a) == b)
     }
 
-    /// Visits a node between two that the route joins.
-    pub(super) fn insert(&mut self, node: Node, a: Node, b: Node) {
+    /// Visits these nodes, which it left out so far, before all others.
+    pub(super) fn prepend(&mut self, nodes: &[Node]) {
+        for &node in nodes.iter().rev() {
+            self.take(node);
+        }
+        self.order.splice(1..1, nodes.iter().copied());
+        self.number(1, self.order.len());
+    }
+
+    /// Takes a node from those left out.
+    fn take(&mut self, node: Node) {
         let gap = self.place[node as usize] as usize;
         self.left_out.swap_remove(gap);
         if let Some(&moved) = self.left_out.get(gap) {
             self.place[moved as usize] = gap as u32;
         }
+        self.visited[node as usize] = true;
+    }
+
+    /// Visits a node between two that the route joins.
+    pub(super) fn insert(&mut self, node: Node, a: Node, b: Node) {
+        self.take(node);
         let (a, b) = (self.position(a), self.position(b));
         // The edge from the last node back to the depot also has the depot's position.
         let after = if a.abs_diff(b) <= 1 { a.min(b) } else { a.max(b) };
         self.order.insert(after + 1, node);
-        self.visited[node as usize] = true;
         self.number(after + 1, self.order.len());
     }
 

@@ -57,7 +57,9 @@ impl Plan {
     /// Visits a node left out so far, and leaves out others until the route is short enough.
     fn force(&mut self, problem: &Problem, random: &mut Pcg64Mcg) {
         let Some(&node) = self.route.left_out().choose(random) else { return };
-        self.refresh(problem);
+        if !self.refresh(problem) {
+            return;
+        }
         self.insert(problem, node);
         while self.length > problem.terms.limit {
             let alone = self.route.order().len() == 2;

@@ -11,10 +11,14 @@ use super::{Problem, distances::Node, plan::Plan, route::DEPOT};
 const STRETCH: usize = 3;
 
 impl Plan {
-    /// Makes improving moves until no touched node has one; true if there was any.
+    /// Makes improving moves until no touched node has one or the deadline has passed; true if there was any.
     pub(super) fn shorten(&mut self, problem: &Problem) -> bool {
         let mut any = false;
-        while let Some(node) = self.next_touched() {
+        for done in 0.. {
+            if problem.is_over_at(done) {
+                break;
+            }
+            let Some(node) = self.next_touched() else { break };
             while self.route.is_visited(node) && self.shorten_at(problem, node) {
                 any = true;
             }

@@ -85,7 +85,7 @@ fn examine(problem: &Problem, plan: &mut Plan) {
         assert!(route.is_visited(node) && route.position(node) == position);
     }
     assert!(route.left_out().iter().all(|&node| !route.is_visited(node)));
-    plan.refresh(problem);
+    assert!(plan.refresh(problem));
     let order = plan.route.order();
     for &node in plan.route.left_out() {
         let offer = plan.offers.of(node);
