@@ -6,7 +6,7 @@ use regard_routing::generate::GeneratorConfig;
 use regard_routing::registry::with_problem;
 use regard_routing::{LocalSearchOptions, Problem, ProblemVisitor, Sites, SolverInstance};
 
-const NODES: usize = 12_000;
+const NODES: usize = 50_000;
 const TIME: Duration = Duration::from_millis(50);
 /// Far more than any machine needs to notice that the time is over, far less than the whole work takes.
 const PATIENCE: Duration = Duration::from_millis(600);

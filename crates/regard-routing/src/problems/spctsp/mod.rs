@@ -120,8 +120,9 @@ impl SolverInstance for Spctsp {
         let mut left: Vec<bool> = vec![true; nodes];
         visits.iter().for_each(|&node| left[node] = false);
         visits.extend((1..nodes).filter(|&node| left[node]));
-        let enough = (0..=visits.len()).find(|&count| Spctsp::check(self, &visits[..count]).is_ok());
-        visits.truncate(enough.unwrap_or(visits.len()));
+        // No prize is negative, so that whatever goes on from enough is enough.
+        let counts: Vec<usize> = (0..=visits.len()).collect();
+        visits.truncate(counts.partition_point(|&count| Spctsp::check(self, &visits[..count]).is_err()));
         Some(("insertion by expected prizes", visits))
     }
 
