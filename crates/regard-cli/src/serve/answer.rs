@@ -348,8 +348,8 @@ fn solved(service: &Service, question: &Question, job: &SolveJob, formats: &[Str
         options.warm_start = Some(solve::warm_start(path, &instance)?);
     }
     let network = service.models.of_problem(question.model.as_deref(), instance.problem())?;
-    if network.is_some() {
-        check_time(instance.sites().len(), &options, service.request_time).map_err(anyhow::Error::from)?;
+    if let Some((network, _)) = network {
+        check_time(network, instance.sites().len(), &options, service.request_time).map_err(anyhow::Error::from)?;
     }
     let solution = solve::searched(network.map(|(network, _)| network), &task.file, &instance, &options, &printer)?;
     let model = network.map(|(_, info)| info.name.as_str());

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::SolveOptions;
 use crate::routes::decode::{Decode, DecodeOptions};
+use crate::routes::model::AttentionModel;
 use crate::{Error, Result};
 
 /// The stages of the network for `n` places.
@@ -44,24 +45,25 @@ fn default_search(n: usize) -> Option<(usize, usize)> {
 /// No machine decodes this many times as fast as [`seconds`] says.
 const FASTEST: f64 = 40.0;
 
-/// An upper estimate of the seconds that a stage takes: its multiplications and additions at a rate that old or busy
-/// processors reach too. The encoder has three layers of width 128.
-pub(super) fn seconds(n: usize, options: &DecodeOptions) -> f64 {
+/// An upper estimate of the seconds that a stage takes with `model`: its multiplications and additions at a rate that old
+/// or busy processors reach too.
+pub(super) fn seconds(model: &AttentionModel, n: usize, options: &DecodeOptions) -> f64 {
     const RATE: f64 = 4e9;
     let (tours, n) = (trajectories(options.decode, n) as f64, n as f64);
-    let (views, width) = (options.augment as f64, 128.0);
-    let encoder = 3.0 * (24.0 * n * width * width + 4.0 * n * n * width);
+    let [_, width] = model.embedding.weight.dims().map(|size| size as f64);
+    let (views, layers) = (options.augment as f64, model.encoder.layers.len() as f64);
+    let encoder = layers * (24.0 * n * width * width + 4.0 * n * n * width);
     let decoder = tours * n * (4.0 * n * width + 8.0 * width * width);
     views * (encoder + decoder) / RATE
 }
 
-/// Refuses decoding that was asked for and cannot end in time on any machine.
+/// Refuses decoding with `model` that was asked for and cannot end in time on any machine.
 ///
 /// # Errors
 /// [`Error::Unsupported`] with a decoding that fits.
-pub fn check_time(n: usize, options: &SolveOptions, time: Duration) -> Result<()> {
+pub fn check_time(model: &AttentionModel, n: usize, options: &SolveOptions, time: Duration) -> Result<()> {
     let Some(decode) = options.decode else { return Ok(()) };
-    let seconds = stages(n, options).iter().map(|stage| seconds(n, stage)).sum::<f64>() / FASTEST;
+    let seconds = stages(n, options).iter().map(|stage| seconds(model, n, stage)).sum::<f64>() / FASTEST;
     if seconds <= time.as_secs_f64() {
         return Ok(());
     }
@@ -113,6 +115,13 @@ pub fn describe(decode: Decode, augment: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::routes::model::AttentionModelConfig;
+    use burn::tensor::Device;
+
+    fn network(layers: usize) -> AttentionModel {
+        let config = AttentionModelConfig { layers, ..AttentionModelConfig::regard_tsp() };
+        AttentionModel::new(&config, &Device::flex()).unwrap()
+    }
 
     fn shape(n: usize, options: &SolveOptions) -> Vec<String> {
         stages(n, options).iter().map(|stage| describe(stage.decode, stage.augment)).collect()
@@ -140,23 +149,26 @@ mod tests {
     }
 
     #[test]
-    fn the_estimate_of_time_grows_with_size_and_tours() {
+    fn the_estimate_of_time_grows_with_size_and_tours_and_layers() {
+        let model = &network(3);
         let all: Vec<f64> = [50, 666, 2392]
             .into_iter()
-            .flat_map(|n| stages(n, &SolveOptions::default()).into_iter().map(move |stage| seconds(n, &stage)))
+            .flat_map(|n| stages(n, &SolveOptions::default()).into_iter().map(move |stage| seconds(model, n, &stage)))
             .collect();
         assert!(all[0] < all[1] && all[1] < all[3] && all[2] < all[4], "{all:?}");
         assert!(all[0] < 0.05 && all[2] > 0.1 && all[5] < 60.0, "{all:?}");
+        let greedy = &stages(666, &SolveOptions::default())[0];
+        assert!(seconds(&network(6), 666, greedy) > 1.5 * all[2]);
     }
 
     #[test]
     fn decoding_that_cannot_end_in_time_is_refused() {
         let options = |decode| SolveOptions { decode, ..SolveOptions::default() };
-        let second = Duration::from_secs(1);
-        let error = check_time(500, &options(Some(Decode::Beam(10_000))), second).unwrap_err().to_string();
+        let (model, second) = (network(3), Duration::from_secs(1));
+        let error = check_time(&model, 500, &options(Some(Decode::Beam(10_000))), second).unwrap_err().to_string();
         assert!(error.contains("beam of 10000") && error.contains("the time is 1.0 s"), "{error}");
         for (n, decode) in [(500, Some(Decode::Beam(10))), (100, Some(Decode::Sample(1280))), (20_000, None)] {
-            assert!(check_time(n, &options(decode), second).is_ok(), "{n} {decode:?}");
+            assert!(check_time(&model, n, &options(decode), second).is_ok(), "{n} {decode:?}");
         }
     }
 

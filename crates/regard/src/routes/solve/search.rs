@@ -135,15 +135,17 @@ impl<S: SolverInstance> Search<'_, S> {
         let n = self.instance.sites().len();
         let stages = match model {
             Some(model) => {
-                plan::check_time(n, options, deadline.time)?;
+                plan::check_time(model, n, options, deadline.time)?;
                 self.network_stages(model, options)?
             }
             None => vec![],
         };
         self.construct(deadline.all().moment);
-        let fits = |stage: &DecodeOptions| plan::seconds(n, stage) <= OF_THE_REST * deadline.left();
-        let takes_part = options.decode.is_some() || self.stages.is_empty() || stages.first().is_some_and(fits);
-        let Some(model) = model.filter(|_| takes_part) else {
+        let takes_part = |model: &&AttentionModel| {
+            let fits = |stage: &DecodeOptions| plan::seconds(model, n, stage) <= OF_THE_REST * deadline.left();
+            options.decode.is_some() || self.stages.is_empty() || stages.first().is_some_and(fits)
+        };
+        let Some(model) = model.filter(takes_part) else {
             self.improve(options, Some(deadline.all()));
             return Ok(());
         };
@@ -157,7 +159,7 @@ impl<S: SolverInstance> Search<'_, S> {
         let mut slowness = 1.0_f64;
         for stage in stages {
             let optional = options.decode.is_none() && (has_start || self.cost.is_finite());
-            let estimate = plan::seconds(n, &stage);
+            let estimate = plan::seconds(model, n, &stage);
             if cancel::is_cancelled() && (has_start || self.cost.is_finite()) {
                 break;
             }
