@@ -1,6 +1,6 @@
 /* Multiply-adds of AVX-512 in single precision and in bfloat16, on one core:
  *
- *     cc -O1 -mavx512f -mavx512bf16 bench/bfloat16.c -o /tmp/bfloat16 && /tmp/bfloat16
+ *     cc -O1 -mavx512f -mavx512bf16 bench/bfloat16.c -o target/bfloat16 && target/bfloat16
  *
  * Twenty-four independent accumulators, no memory: the most that a product of matrices can reach.
  */
