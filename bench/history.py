@@ -292,7 +292,7 @@ def papers(folder):
                 if at and theirs is None and measure == "rmse":
                     continue
                 first = [row["name"]] if not at else [""]
-                seeds = str(len(row.get("seeds", [None])))
+                seeds = str(len(row.get("seeds", [None]))) + (f", {len(row['diverged'])} diverged" if "diverged" in row else "")
                 last = [seeds, f"{row['steps']:,}", f"{row['seconds'] / 60:.1f}"] if not at else ["", "", ""]
                 rows.append([*first, measure, decimals(row["ours"][at], deviation(row, at)), decimals(theirs), *last])
         yield tables.markdown(["row", "metric", "ours", "paper", "seeds", "steps", "minutes"], rows) + "\n"

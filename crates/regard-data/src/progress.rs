@@ -1,4 +1,5 @@
-//! The progress of work that has no other way to tell it: a large file is read before a training begins.
+//! The progress of work that has no other way to tell it: a large file is read, or base learners are fitted, before a
+//! training begins.
 //!
 //! As with a [cancellation token](crate::cancel), the watcher is of the thread and not an argument. Work that is not
 //! watched says nothing.
@@ -9,18 +10,28 @@ use std::rc::Rc;
 
 use crate::cancel::with_current;
 
-/// The amount of a file that was read.
+/// The amount of some work that is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Reading<'a> {
-    /// The file.
-    pub path: &'a Path,
-    /// Bytes that were read.
-    pub done: u64,
-    /// Bytes of the file.
-    pub size: u64,
+pub enum Stage<'a> {
+    /// A file is read.
+    Reading {
+        /// The file.
+        path: &'a Path,
+        /// Bytes that were read.
+        done: u64,
+        /// Bytes of the file.
+        size: u64,
+    },
+    /// Base learners are fitted to one task.
+    Fitting {
+        /// Learners that were fitted.
+        done: usize,
+        /// All of them.
+        of: usize,
+    },
 }
 
-type Watcher = Rc<dyn Fn(Reading<'_>)>;
+type Watcher = Rc<dyn Fn(Stage<'_>)>;
 
 thread_local! {
     static WATCHER: RefCell<Option<Watcher>> = const { RefCell::new(None) };
@@ -29,20 +40,19 @@ thread_local! {
 /// Computes and calls `watcher` with the progress.
 ///
 /// ```
-/// use regard_data::progress::{Reading, report, watched};
-/// use std::path::Path;
+/// use regard_data::progress::{Stage, report, watched};
 ///
-/// let reading = Reading { path: Path::new("a.csv"), done: 1, size: 2 };
-/// assert_eq!(watched(move |now| assert_eq!(now, reading), || { report(reading); 7 }), 7);
+/// let fitting = Stage::Fitting { done: 1, of: 2 };
+/// assert_eq!(watched(move |now| assert_eq!(now, fitting), || { report(fitting); 7 }), 7);
 /// ```
-pub fn watched<T>(watcher: impl Fn(Reading<'_>) + 'static, compute: impl FnOnce() -> T) -> T {
+pub fn watched<T>(watcher: impl Fn(Stage<'_>) + 'static, compute: impl FnOnce() -> T) -> T {
     with_current(&WATCHER, Some(Rc::new(watcher)), compute)
 }
 
 /// Calls the watcher of this thread, where there is one.
-pub fn report(reading: Reading<'_>) {
+pub fn report(stage: Stage<'_>) {
     let watcher = WATCHER.with_borrow(Clone::clone);
     if let Some(watcher) = watcher {
-        watcher(reading);
+        watcher(stage);
     }
 }

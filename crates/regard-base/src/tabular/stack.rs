@@ -5,9 +5,10 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 use regard_data::metrics::{accuracy, balanced_accuracy, mean_absolute_error, roc_auc, root_mean_squared_error};
+use regard_data::progress::{self, Stage};
 use regard_data::split::others;
 use regard_data::stats::{largest, mean};
-use regard_data::{Error, Result};
+use regard_data::{Error, Result, cancel};
 use serde::{Deserialize, Serialize};
 
 use super::boosting::BoostingConfig;
@@ -369,7 +370,10 @@ impl Search<'_> {
         let folds = self.target.folds(self.options.folds.max(2), self.options.seed).unwrap_or_default();
         let mut judged = vec![self.constant(&folds)];
         let mut reserved = 0.0;
+        let of = self.candidates.len();
         for (at, candidate) in self.candidates.iter().enumerate() {
+            progress::report(Stage::Fitting { done: at, of });
+            cancel::check();
             let begun = Instant::now();
             let result = if self.late(reserved) {
                 Err("the deadline had passed".into())
@@ -383,6 +387,7 @@ impl Search<'_> {
             // Members are fitted once more at the end.
             reserved += begun.elapsed().as_secs_f64() * 1.3 / folds.len().max(1) as f64;
         }
+        progress::report(Stage::Fitting { done: of, of });
         let weights = self.row_weights();
         loop {
             let predictions: Vec<&[f64]> = judged.iter().map(|member| member.predictions.as_slice()).collect();

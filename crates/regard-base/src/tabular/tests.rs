@@ -1,6 +1,11 @@
 //! Tests of learners and stacks on small data whose answer is known.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use regard_data::cancel::{CancellationToken, Cancelled};
 use regard_data::metrics::{accuracy, root_mean_squared_error};
+use regard_data::progress::{self, Stage};
 use regard_data::random::Draws;
 use regard_data::stats::largest;
 
@@ -302,6 +307,31 @@ fn members_that_fail_and_those_that_come_too_late_are_named() {
     let options = StackOptions { deadline: Some(std::time::Instant::now()), ..StackOptions::default() };
     let fit = Stack::fit(&views, &target, &candidates(&views), &training, &options).unwrap();
     assert!(fit.left_out.len() == 4 && fit.left_out[0].reason.contains("deadline"));
+}
+
+#[test]
+fn a_stack_reports_how_many_learners_are_fitted_and_can_be_cancelled_between_them() {
+    let views = [View::new("x", normal(40, 2, 17), 2).unwrap()];
+    let target = Target::Numbers((0..40).map(f64::from).collect());
+    let training: Vec<usize> = (0..40).collect();
+    let fit = || Stack::fit(&views, &target, &candidates(&views), &training, &StackOptions::default()).unwrap();
+    let reported = Rc::new(RefCell::new(Vec::new()));
+    let log = reported.clone();
+    progress::watched(move |stage: Stage<'_>| log.borrow_mut().push(stage_of(stage)), fit);
+    assert_eq!(*reported.borrow(), [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]);
+    let token = CancellationToken::default();
+    let switch = token.clone();
+    let cancels = move |stage: Stage<'_>| {
+        if stage_of(stage) == (2, 4) {
+            switch.cancel();
+        }
+    };
+    assert_eq!(token.run(|| progress::watched(cancels, fit)).unwrap_err(), Cancelled);
+}
+
+fn stage_of(stage: Stage<'_>) -> (usize, usize) {
+    let Stage::Fitting { done, of } = stage else { panic!("{stage:?}") };
+    (done, of)
 }
 
 #[test]

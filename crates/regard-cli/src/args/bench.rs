@@ -129,7 +129,7 @@ pub(crate) struct BenchPaperArgs {
     #[arg(long, value_name = "TIME", value_parser = super::duration)]
     pub(crate) time: Option<Duration>,
     /// Trained tables: train every row N times, with seeds that follow each other; the table has means
-    /// and standard deviations
+    /// and standard deviations of those that do not diverge
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = super::at_least_one)]
     pub(crate) seeds: usize,
     /// Trained tables: folder of the data files, for example of ETTh1.csv

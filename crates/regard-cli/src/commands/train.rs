@@ -1,6 +1,5 @@
 //! `regard train`.
 
-use std::cell::RefCell;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,7 +8,7 @@ use std::time::Instant;
 
 use regard::Device;
 use regard::data::cancel::{CancellationToken, Cancelled};
-use regard::data::progress::{self, Reading};
+use regard::data::progress::{self, Stage};
 use regard::train::{Ended, Event, Limits, Measure, Measures, Ranks, Trained, ValidationMetrics};
 use serde::Serialize;
 
@@ -61,7 +60,7 @@ fn train(job: TrainJob, ranks: &Ranks, device: &Device, printer: &mut Printer) -
     watch.time = limits.time.map(|time| time.as_secs_f64());
     let options = TrainingOptions { out: job.out.clone(), resume: job.resume, limits, command: command() };
     let begun = Instant::now();
-    let trained = reading_shown(printer, interrupted, || {
+    let trained = stages_shown(printer, interrupted, || {
         experiment.train(options, device, &mut |event: &Event| watch.see(event))
     })?;
     drop(watch);
@@ -85,34 +84,37 @@ fn train(job: TrainJob, ranks: &Ranks, device: &Device, printer: &mut Printer) -
     Ok(Outcome::Done)
 }
 
-/// Trains, and shows before how much of a large file was read. An interruption during the reading ends the command.
-fn reading_shown<T, E: Into<anyhow::Error>>(
+/// Trains, and shows before how much of a large file was read and how many base learners were fitted. An interruption
+/// meanwhile ends the command.
+fn stages_shown<T, E: Into<anyhow::Error>>(
     printer: &Printer,
     interrupted: Arc<AtomicBool>,
     train: impl FnOnce() -> Result<T, E>,
 ) -> anyhow::Result<T> {
     const MIB: u64 = 1 << 20;
     let token = CancellationToken::default();
-    let (shown, reading) = (RefCell::new(Some(StageProgress::new(printer))), token.clone());
-    let see = move |Reading { path, done, size }: Reading<'_>| {
+    let (shown, preparing) = (StageProgress::new(printer), token.clone());
+    let see = move |stage: Stage<'_>| {
         if interrupted.load(Ordering::Relaxed) {
-            reading.cancel();
+            preparing.cancel();
+            return;
         }
-        let stage = format!("reading {}", path.display());
-        let [done, of] = [done, size].map(|bytes| (bytes / MIB) as usize);
-        let mut shown = shown.borrow_mut();
-        if let Some(shown) = &*shown {
-            shown.show(Done { stage: &stage, done, of, what: "MiB", limit: None });
-        }
-        if done == of {
-            *shown = None;
+        let (stage, done, of, what) = match stage {
+            Stage::Reading { path, done, size } => {
+                (format!("reading {}", path.display()), (done / MIB) as usize, (size / MIB) as usize, "MiB")
+            }
+            Stage::Fitting { done, of } => ("base learners".to_owned(), done, of, "fitted"),
+        };
+        match done == of {
+            true => shown.clear(),
+            false => shown.show(Done { stage: &stage, done, of, what, limit: None }),
         }
     };
     match token.run(|| progress::watched(see, train)) {
         Ok(trained) => trained.map_err(Into::into),
-        Err(Cancelled) => Err(Failure::new("interrupted while the file was read, before the first step")
-            .hint("the same command starts again")
-            .into()),
+        Err(Cancelled) => {
+            Err(Failure::new("interrupted before the first step").hint("the same command starts again").into())
+        }
     }
 }
 

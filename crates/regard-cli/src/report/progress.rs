@@ -155,16 +155,19 @@ impl StageProgress {
         Self { view, bar, state: Mutex::new(State { stage: String::new(), begun: now, line: now }) }
     }
 
-    /// Shows what is done.
+    /// Shows what is done; nothing done is the beginning of a stage.
     pub(crate) fn show(&self, done: Done<'_>) {
         let Ok(mut state) = self.state.lock() else { return };
         let now = Instant::now();
-        if state.stage != done.stage {
+        if state.stage != done.stage || done.done == 0 {
             (state.stage, state.begun) = (done.stage.to_owned(), now);
         }
         let text = done.text(now.duration_since(state.begun));
         match self.view {
             Some(View::Bar) => {
+                if self.bar.is_finished() {
+                    self.bar.reset();
+                }
                 self.bar.set_length(done.of.max(1) as u64);
                 self.bar.set_position(done.done as u64);
                 self.bar.set_message(text);
@@ -177,11 +180,16 @@ impl StageProgress {
             Some(View::Lines) | None => {}
         }
     }
+
+    /// Takes it from the screen until more is shown.
+    pub(crate) fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
 }
 
 impl Drop for StageProgress {
     fn drop(&mut self) {
-        self.bar.finish_and_clear();
+        self.clear();
     }
 }
 

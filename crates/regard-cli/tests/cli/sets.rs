@@ -546,4 +546,12 @@ fn a_row_of_a_paper_is_trained_with_several_seeds() {
     assert!((deviation - (first - second).abs() / 2_f64.sqrt()).abs() < 1e-12, "{both}");
     // The runs are finished: they are measured again, not trained.
     assert_eq!(measured("both", &["--seeds", "2"]).1["ours"], both["ours"]);
+    // A training that diverges is reported and left out, and the next seed goes on.
+    let diverging = ["bench", "paper", "--table", "set-transformer", "--rows", "max: rFF + mean", "--steps", "3"];
+    let how = ["--json", "--out", "diverging", "--seeds", "2", "--set", "train.learning_rate=1e30"];
+    let said = regard(folder.path(), &[&diverging[..], &how].concat()).done();
+    assert!(said.err.contains("seed 1234 is not in the mean"), "{said:?}");
+    let row = &said.json()[0];
+    assert_eq!((&row["diverged"], &row["ours"][0]), (&serde_json::json!([1234, 1235]), &serde_json::Value::Null));
+    assert_eq!(row["seconds"].to_string(), "0.0");
 }

@@ -13,7 +13,7 @@ use std::time::SystemTime;
 
 use super::stream::{Division, Opened, PART, Part, Records, Start, read_in_order};
 use crate::file::{GZIP, Place};
-use crate::progress::{self, Reading};
+use crate::progress::{self, Stage};
 use crate::{Error, Result, cancel};
 
 /// The size of the first part, by which a reader learns the columns.
@@ -144,7 +144,7 @@ impl IndexedFile {
                 None => ranges.into_iter().for_each(|range| examples.push(range)),
                 Some(places) => places.into_iter().for_each(|at| examples.push(ranges[at])),
             }
-            progress::report(Reading { path, done: end, size: stamp.size });
+            progress::report(Stage::Reading { path, done: end, size: stamp.size });
             Ok(())
         };
         if let Some((part, starts)) = next()? {

@@ -79,16 +79,19 @@ pub(super) struct RowResult {
 /// Trains and measures a row.
 type Measure = fn(&Planned, Run<'_>, &Device) -> anyhow::Result<RowResult>;
 
-/// A row as it was measured: means over the seeds, and the steps and seconds of all of them.
+/// A row as it was measured: means over the seeds whose trainings ended, and the steps and seconds of those.
 #[derive(Debug, Serialize)]
 struct Measured {
     name: &'static str,
     measures: &'static [&'static str],
     ours: Vec<Option<f64>>,
-    /// Standard deviations over the seeds; none for one seed.
+    /// Standard deviations over these seeds; none for one seed.
     deviations: Vec<Option<f64>>,
     paper: &'static [Option<f64>],
     seeds: Vec<u64>,
+    /// Seeds whose trainings diverged.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    diverged: Vec<u64>,
     steps: u64,
     seconds: f64,
 }
@@ -122,7 +125,7 @@ pub(in crate::commands) fn trained(
         let mut sets: Vec<String> = row.sets.iter().map(|set| (*set).to_owned()).chain(args.set.clone()).collect();
         sets.extend(seed.map(|seed| format!("train.seed={seed}")));
         let first = families::load(row.experiment, &sets)?.seed();
-        let mut found = Vec::new();
+        let (mut found, mut diverged) = (Vec::new(), Vec::new());
         for seed in (first..).take(args.seeds) {
             let mut name = row.name.replace([':', '+', ' ', '\''], "-").replace("---", "-").replace("--", "-");
             let mut sets = sets.clone();
@@ -146,13 +149,21 @@ pub(in crate::commands) fn trained(
             };
             let of_seed = if args.seeds > 1 { format!(", seed {seed}") } else { String::new() };
             printer.note(&format!("{}{of_seed}", row.name));
-            found.push((seed, measure(row, run, device)?));
+            match measure(row, run, device) {
+                Ok(result) => found.push((seed, result)),
+                // Hours of other seeds are not lost for one that diverges.
+                Err(error) if args.seeds > 1 && is_divergence(&error) => {
+                    printer.note(&format!("{error}; seed {seed} is not in the mean"));
+                    diverged.push(seed);
+                }
+                Err(error) => return Err(error),
+            }
             if interrupt.load(Ordering::Relaxed) {
-                measured.push(Measured::of(row, &found));
+                measured.push(Measured::of(row, &found, diverged));
                 break 'rows;
             }
         }
-        measured.push(Measured::of(row, &found));
+        measured.push(Measured::of(row, &found, diverged));
     }
     if printer.json() {
         printer.object(&measured)?;
@@ -162,10 +173,16 @@ pub(in crate::commands) fn trained(
     Ok(Outcome::Done)
 }
 
+/// If true, a training ended because its numbers were no longer finite.
+fn is_divergence(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<regard::Error>().is_some_and(|error| matches!(error.root(), regard::Error::Diverged { .. }))
+}
+
 impl Measured {
-    fn of(row: &Planned, found: &[(u64, RowResult)]) -> Self {
-        let values = row.measures.iter().map(|name| found.iter().map(|(_, one)| one.measures.get(name)).collect());
-        let values: Vec<Option<Vec<f64>>> = values.collect();
+    fn of(row: &Planned, found: &[(u64, RowResult)], diverged: Vec<u64>) -> Self {
+        let of_seeds = |name: &&str| found.iter().map(|(_, one)| one.measures.get(name)).collect::<Option<Vec<f64>>>();
+        let of_seeds = |name| of_seeds(name).filter(|values| !values.is_empty());
+        let values: Vec<Option<Vec<f64>>> = row.measures.iter().map(of_seeds).collect();
         let several =
             |values: &Option<Vec<f64>>| values.as_deref().filter(|values| values.len() > 1).map(standard_deviation);
         Self {
@@ -175,8 +192,9 @@ impl Measured {
             deviations: values.iter().map(several).collect(),
             paper: row.paper,
             seeds: found.iter().map(|(seed, _)| *seed).collect(),
+            diverged,
             steps: found.iter().map(|(_, one)| one.trained.steps).sum(),
-            seconds: found.iter().map(|(_, one)| one.trained.seconds).sum(),
+            seconds: found.iter().fold(0.0, |sum, (_, one)| sum + one.trained.seconds),
         }
     }
 }

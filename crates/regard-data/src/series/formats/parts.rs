@@ -9,7 +9,7 @@ use std::path::Path;
 use super::timeline::most_steps;
 use super::{Duplicates, Extent, Read, ReadOptions, ReadReport, TableLayout, long, report_of, table, wide};
 use crate::file::{is_in_memory, is_read_once};
-use crate::progress::{self, Reading};
+use crate::progress::{self, Stage};
 use crate::series::{Clock, Panel, Series};
 use crate::table::Rows;
 use crate::table::stream::{Division, PART, Part, Stream, read_in_order};
@@ -80,7 +80,7 @@ fn in_parts(mut stream: Stream<'_>, path: &Path, options: &ReadOptions, is_piped
     let next = || {
         let part = stream.next().transpose()?;
         if let Some(done) = stream.bytes() {
-            progress::report(Reading { path, done, size });
+            progress::report(Stage::Reading { path, done, size });
         }
         Ok(part.map(|part| (part, ())))
     };
