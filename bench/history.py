@@ -50,8 +50,11 @@ PAPERS = {
         "Every row was trained here with the authors' network and generators and evaluated on 1,000 sets with our own seed. The "
         "learning rate is divided by 10 for the last steps. `oracle` is the log-likelihood under the mixtures that generated the "
         "points. `code_…` is evaluated on sets with the sizes of the authors' code instead of those of the paper. The published "
-        "clustering networks were trained with seed 2, each on one thread, several at the same time. With seed 1234 the published "
-        "network with 32 inducing points diverged at step 16,630, because a component can collapse to a point. `regard-set` has four "
+        "clustering networks were trained with seed 2, each on one thread, several at the same time; the published training does not "
+        "limit gradients, and often diverges, because a component can collapse to a point. ISAB16 + PMA has seeds 2 to 5: one "
+        "diverged at step 13,778, one spoiled its weights at step 21,950 and ended at -1.81, the other two reached -1.50 and -1.51. "
+        "With 32 inducing points, seed 1234 diverged at step 16,630. The authors' code, run for ISAB16 + PMA with PyTorch, diverged at "
+        "step 15,186 with seed 0 and not with seed 1 (26,000 of 50,000 steps, the last thousand at the lower rate). `regard-set` has four "
         "seed refinements and is trained for twice as many steps on sets with the sizes of the paper.\n",
     ),
     "graph-transformer": (
