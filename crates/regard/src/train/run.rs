@@ -576,11 +576,9 @@ impl<'a, L: Learning> Run<'a, L> {
             return error;
         }
         let Some(folder) = &self.folder else { return error };
-        let hint = match folder.has_checkpoint() {
-            true => "the last checkpoint is kept; try a lower `train.learning_rate` or another seed",
-            false => "try a lower `train.learning_rate` or another seed",
-        };
-        error.in_file(folder.path()).with_hint(hint)
+        let kept = if folder.has_checkpoint() { "the last checkpoint is kept; " } else { "" };
+        let hint = "try a lower `train.learning_rate`, a limit by `train.max_grad_norm` or another seed";
+        error.in_file(folder.path()).with_hint(format!("{kept}{hint}"))
     }
 
     /// An error of a validation; one of a network that overflows ends the run as a loss does that is not finite.
