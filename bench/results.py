@@ -371,9 +371,8 @@ def sets(folder):
     yield (
         "`regard bench paper --table set-transformer`. Max regression (\"max\"): mean absolute error (`mae`), lower is better. Clustering: "
         "log-likelihood per point, higher is better, as predicted (`ll0`) and after one EM step (`ll1`). \"Oracle\" is the log-likelihood "
-        "under the mixtures that generated the points, which are unknown to all methods. ± is the deviation over three seeds, of which "
-        "one went astray at a gradient of 2,000,000; a fourth diverged, as the authors' code does with some seeds "
-        "([results/papers.md](results/papers.md)).\n"
+        "under the mixtures that generated the points, which are unknown to all methods. ± is the deviation over seeds, with some of "
+        "which the published training goes astray ([results/papers.md](results/papers.md)).\n"
     )
     body = []
     for name, row in rows.items():

@@ -121,7 +121,7 @@ pub(in crate::commands) fn trained(
     let interrupt = interrupt("this step")?;
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(&args.table));
     let mut measured = Vec::new();
-    'rows: for row in planned {
+    for row in planned {
         let mut sets: Vec<String> = row.sets.iter().map(|set| (*set).to_owned()).chain(args.set.clone()).collect();
         sets.extend(seed.map(|seed| format!("train.seed={seed}")));
         let first = families::load(row.experiment, &sets)?.seed();
@@ -159,11 +159,13 @@ pub(in crate::commands) fn trained(
                 Err(error) => return Err(error),
             }
             if interrupt.load(Ordering::Relaxed) {
-                measured.push(Measured::of(row, &found, diverged));
-                break 'rows;
+                break;
             }
         }
         measured.push(Measured::of(row, &found, diverged));
+        if interrupt.load(Ordering::Relaxed) {
+            break;
+        }
     }
     if printer.json() {
         printer.object(&measured)?;
@@ -175,13 +177,16 @@ pub(in crate::commands) fn trained(
 
 /// If true, a training ended because its numbers were no longer finite.
 fn is_divergence(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<regard::Error>().is_some_and(|error| matches!(error.root(), regard::Error::Diverged { .. }))
+    let root = error.downcast_ref::<regard::Error>().map(regard::Error::root);
+    matches!(root, Some(regard::Error::Diverged { .. }))
 }
 
 impl Measured {
     fn of(row: &Planned, found: &[(u64, RowResult)], diverged: Vec<u64>) -> Self {
-        let of_seeds = |name: &&str| found.iter().map(|(_, one)| one.measures.get(name)).collect::<Option<Vec<f64>>>();
-        let of_seeds = |name| of_seeds(name).filter(|values| !values.is_empty());
+        let of_seeds = |name: &&str| {
+            let values: Option<Vec<f64>> = found.iter().map(|(_, one)| one.measures.get(name)).collect();
+            values.filter(|values| !values.is_empty())
+        };
         let values: Vec<Option<Vec<f64>>> = row.measures.iter().map(of_seeds).collect();
         let several =
             |values: &Option<Vec<f64>>| values.as_deref().filter(|values| values.len() > 1).map(standard_deviation);
