@@ -114,7 +114,8 @@ impl Metric {
     pub(crate) fn flat(&self, a: &[f64; 3], b: &[f64; 3]) -> f64 {
         let [x, y, z] = [(a[0] - b[0]).abs(), (a[1] - b[1]).abs(), (a[2] - b[2]).abs()];
         match self {
-            Self::Tenths => (10.0 * (x * x + y * y).sqrt()).floor() / 10.0,
+            // 4.1 - 1.1 is a little below 3 in binary numbers.
+            Self::Tenths => (10.0 * (x * x + y * y).sqrt() + 1e-9).floor() / 10.0,
             Self::Euc2d => nint((x * x + y * y).sqrt()),
             Self::Ceil2d => (x * x + y * y).sqrt().ceil(),
             Self::Att => pseudo_euclidean(x, y),
@@ -189,6 +190,7 @@ mod tests {
         assert_eq!(flat(&Metric::Euclidean, [3.0, 4.0, 0.0]), 5.0);
         assert_eq!(flat(&Metric::Tenths, [3.0, 4.0, 0.0]), 5.0);
         assert_eq!(flat(&Metric::Tenths, [1.0, 1.0, 0.0]), 1.4);
+        assert_eq!(flat(&Metric::Tenths, [4.1 - 1.1, 0.0, 0.0]), 3.0);
         assert_eq!(flat(&Metric::Tenths, [2.0, 5.0, 9.0]), 5.3);
         assert_eq!(flat(&Metric::Euc2d, [1.0, 1.0, 0.0]), 1.0);
         assert_eq!(flat(&Metric::Euc2d, [2.5, 0.0, 0.0]), 3.0);

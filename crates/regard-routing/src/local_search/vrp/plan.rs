@@ -180,7 +180,7 @@ impl<'a> Plan<'a> {
 
     /// Accepts the changes since the mark if the routes keep the rules, and marks the new state.
     pub(super) fn keep(&mut self) -> bool {
-        if self.rounded && !self.sum_afresh() {
+        if self.rounded && !self.sum_afresh() || !self.changed_are_in_time() {
             return false;
         }
         while let Some(change) = self.journal.pop() {
@@ -277,6 +277,17 @@ impl<'a> Plan<'a> {
             debug_assert_eq!(filled, Some(route));
         }
         behind + ahead - gone
+    }
+
+    /// If true, all changed routes meet their windows. A place for a customer is checked when it is taken, but a route is
+    /// also late without one whose detour was shorter than the direct way.
+    fn changed_are_in_time(&mut self) -> bool {
+        self.form_times();
+        let Some(times) = &self.times else { return true };
+        self.journal.iter().all(|change| {
+            let depot = self.depot_of(change.route);
+            times.meets_windows(depot, &self.stops[depot as usize])
+        })
     }
 
     /// Forms the sums of all changed routes anew; false if one breaks a rule.

@@ -72,6 +72,13 @@ impl<'a> Times<'a> {
             && begin + windows.service[at] + windows.pace * distances[1] <= self.latest[after as usize]
     }
 
+    /// If true, the route of a depot, of which this is the stop, meets all windows.
+    #[inline]
+    pub(super) fn meets_windows(&self, depot: Node, &Stop { after, ahead, .. }: &Stop) -> bool {
+        let (windows, first) = (&self.windows, after as usize);
+        first >= self.nodes() || windows.begin(first, self.leaves[depot as usize] + windows.pace * ahead) <= self.latest[first]
+    }
+
     fn nodes(&self) -> usize {
         self.windows.ready.len()
     }
@@ -105,7 +112,8 @@ impl<'a> Times<'a> {
                 return;
             }
             let latest = self.latest[at] - windows.pace * stops[before].ahead - windows.service[before];
-            let latest = latest.min(windows.end(before));
+            // Who has to wait for longer than that makes what follows late.
+            let latest = if latest < windows.ready[before] { f64::NEG_INFINITY } else { latest.min(windows.end(before)) };
             if !all && latest == self.latest[before] {
                 return;
             }

@@ -226,7 +226,7 @@ impl Cvrptw {
             let [out, back] = [self.sites().distance(0, node), self.sites().distance(node, 0)].map(|d| self.pace * d);
             let begin = (ready[0] + out).max(ready[node]);
             if !depot::within(begin, due[node]) {
-                return fault("due", format!("is {}, and no vehicle can be there before {begin}", due[node]));
+                return fault("due", format!("is {}, and a vehicle straight from the depot is there at {begin}", due[node]));
             }
             let home = begin + service[node] + back;
             if !depot::within(home, due[0]) {

@@ -8,7 +8,7 @@ use super::*;
 use crate::instance::SolverInstance;
 use crate::local_search::LocalSearchOptions;
 use crate::problem::{Problem, State};
-use crate::{Instance, Itinerary, Metric, Result, Sites, routes_of};
+use crate::{DistanceMatrix, Instance, Itinerary, Metric, Result, Sites, routes_of};
 
 fn reason(result: Result<()>) -> String {
     result.map_or_else(|e| e.to_string(), |()| String::new())
@@ -51,7 +51,7 @@ fn the_first_broken_rule_is_named_by_ids() {
 fn what_cannot_be_is_refused() {
     let said = |ready, due, service| line(ready, due, service).unwrap_err().to_string();
     let zeros = [0.0; 4];
-    assert_eq!(said(zeros, [20.0, 9.0, 1.0, 9.0], 0.0), "due of node 2: is 1, and no vehicle can be there before 2");
+    assert_eq!(said(zeros, [20.0, 9.0, 1.0, 9.0], 0.0), "due of node 2: is 1, and a vehicle straight from the depot is there at 2");
     assert!(said([0.0, 8.0, 0.0, 0.0], [9.0; 4], 1.0).starts_with("ready of node 1: is 8: a vehicle is back at 10"));
     assert!(said(zeros, [20.0, f64::NAN, 9.0, 9.0], 0.0).starts_with("due of node 1: NaN is not a number"));
     assert!(said([0.0, -1.0, 0.0, 0.0], [20.0; 4], 0.0).contains("ready time of node 1: -1"));
@@ -81,14 +81,27 @@ fn random(seed: u64, customers: usize, tenths: bool) -> Cvrptw {
     let points = (0..=customers).map(|_| [0.0, 1.0].map(|_| f64::from(random.random_range(0..50)))).collect::<Vec<_>>();
     let metric = if tenths { Metric::Tenths } else { Metric::Euclidean };
     let sites = Sites::new("random", metric, points.iter().map(|&[x, y]| [x, y, 0.0]).collect()).unwrap();
-    let closing = 240.0;
+    random_windows(sites, &mut random)
+}
+
+/// The same with ways of random lengths, which differ by direction and of which many are longer than a detour.
+fn random_detours(seed: u64, customers: usize) -> Cvrptw {
+    let mut random = Pcg64Mcg::seed_from_u64(seed);
+    let nodes = customers + 1;
+    let ways = (0..nodes * nodes).map(|at| if at % (nodes + 1) == 0 { 0.0 } else { f64::from(random.random_range(1..70)) });
+    let matrix = DistanceMatrix::from_rows(nodes, ways.collect()).unwrap();
+    random_windows(Sites::new("detours", Metric::Explicit(matrix), vec![]).unwrap(), &mut random)
+}
+
+fn random_windows(sites: Sites, random: &mut Pcg64Mcg) -> Cvrptw {
+    let (customers, closing) = (sites.len() - 1, 240.0);
     let mut windows = TimeWindows { ready: vec![0.0], due: vec![closing], service: vec![0.0] };
     for node in 1..=customers {
-        let far = sites.distance(0, node);
+        let (far, back) = (sites.distance(0, node), sites.distance(node, 0));
         let service = f64::from(random.random_range(0..10));
-        let ready = (far + random.random::<f64>() * (closing - 2.0 * far - service)).floor();
+        let ready = (far + random.random::<f64>() * (closing - far - back - service)).floor();
         windows.ready.push(ready);
-        windows.due.push((ready + f64::from(random.random_range(1..60))).min(closing - service - far).max(far));
+        windows.due.push((ready + f64::from(random.random_range(1..60))).min(closing - service - back).max(far));
         windows.service.push(service);
     }
     let demands = (0..=customers).map(|node| if node == 0 { 0.0 } else { f64::from(random.random_range(1..10)) });
@@ -191,6 +204,22 @@ proptest! {
         prop_assert!(SolverInstance::check(&instance, &found).is_ok());
         prop_assert!(SolverInstance::value(&instance, &found) <= SolverInstance::value(&instance, &start));
         prop_assert_eq!(SolverInstance::local_search(&instance, start, &few(seed)), found);
+    }
+
+    #[test]
+    fn a_route_may_be_late_without_a_customer(seed in any::<u64>(), customers in 1_usize..60) {
+        let instance = random_detours(seed, customers);
+        let (_, start) = instance.construct(None).unwrap();
+        prop_assert!(feasible(&instance, &routes_of(&start)));
+        let (_, fewest) = instance.with_fewest_vehicles(Some(&start), &few(seed)).unwrap();
+        prop_assert!(feasible(&instance, &routes_of(&fewest)));
+        let shuffled: Vec<usize> = (1..=customers).rev().collect();
+        prop_assert!(feasible(&instance, &routes_of(&instance.repair(shuffled).unwrap())));
+        let options = few(seed);
+        let found = SolverInstance::local_search(&instance, start, &options);
+        prop_assert!(feasible(&instance, &routes_of(&found)));
+        // Otherwise what the search was proud of was no solution.
+        prop_assert!(options.best.get().is_none_or(|best| SolverInstance::value(&instance, &found) <= best + 1e-9));
     }
 
     #[test]
