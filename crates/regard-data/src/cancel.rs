@@ -13,6 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::LocalKey;
+use std::time::{Duration, Instant};
 
 /// A switch that ends a computation, which many threads can hold.
 ///
@@ -27,7 +28,10 @@ use std::thread::LocalKey;
 /// check();
 /// ```
 #[derive(Debug, Clone, Default)]
-pub struct CancellationToken(Arc<AtomicBool>);
+pub struct CancellationToken {
+    switch: Arc<AtomicBool>,
+    deadline: Option<Instant>,
+}
 
 /// A computation was cancelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,19 +52,40 @@ thread_local! {
 impl CancellationToken {
     /// Asks the computation to end.
     pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.switch.store(true, Ordering::Relaxed);
     }
 
-    /// If true, it was asked to end.
+    /// The same switch for a computation that also ends at this time, or at an earlier one that it has already.
+    ///
+    /// ```
+    /// use std::time::Instant;
+    /// use regard_data::cancel::{CancellationToken, Cancelled, check};
+    ///
+    /// let late = CancellationToken::default().until(Some(Instant::now()));
+    /// assert_eq!(late.run(check), Err(Cancelled));
+    /// ```
+    #[must_use]
+    pub fn until(&self, deadline: Option<Instant>) -> Self {
+        let deadline = self.deadline.into_iter().chain(deadline).min();
+        Self { switch: self.flag(), deadline }
+    }
+
+    /// If true, it was asked to end, or its time is over.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.ends_within(Duration::ZERO)
+    }
+
+    /// If true, it was asked to end, or its time is over before so long.
+    fn ends_within(&self, time: Duration) -> bool {
+        let late = |deadline: Instant| deadline.saturating_duration_since(Instant::now()) <= time;
+        self.switch.load(Ordering::Relaxed) || self.deadline.is_some_and(late)
     }
 
     /// The switch itself, for what takes one.
     #[must_use]
     pub fn flag(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.0)
+        Arc::clone(&self.switch)
     }
 
     /// The token that this thread computes under.
@@ -109,7 +134,12 @@ pub fn is_cancelled() -> bool {
 
 /// Unwinds to [`CancellationToken::run`] if the computation of this thread was cancelled.
 pub fn check() {
-    if is_cancelled() {
+    check_before(Duration::ZERO);
+}
+
+/// As [`check`], before a part of the computation that takes so long and cannot end earlier.
+pub fn check_before(time: Duration) {
+    if CURRENT.with_borrow(|current| current.as_ref().is_some_and(|token| token.ends_within(time))) {
         resume_unwind(Box::new(Cancelled));
     }
 }

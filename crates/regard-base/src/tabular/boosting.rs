@@ -2,9 +2,10 @@
 //! G. Ke and others, "LightGBM", 2017).
 
 use rayon::prelude::*;
+use regard_data::cancel::{CancellationToken, run_under};
 use regard_data::random::Draws;
 use regard_data::split::others;
-use regard_data::{Error, Result};
+use regard_data::{Error, Result, cancel};
 use serde::{Deserialize, Serialize};
 
 use super::Target;
@@ -95,6 +96,8 @@ impl BoostingConfig {
             }
             losses
         };
+        let token = CancellationToken::current();
+        let curve = |at: usize| run_under(token.clone(), || curve(at));
         let curves: Vec<Vec<f64>> = (0..used.min(folds.len())).into_par_iter().map(curve).collect();
         let longest = curves.iter().map(Vec::len).max().unwrap_or(0);
         // A fold that stopped early keeps its last loss.
@@ -180,6 +183,7 @@ impl<'a> Run<'a> {
 
     /// Adds a tree for each output; values are kept up to date for the rows that are trained on and those watched.
     fn round(&mut self, watched: &[usize]) {
+        cancel::check();
         let predictions = self.predictions(&self.rows);
         let outputs = self.sample.target.outputs();
         let seen: Vec<usize> = if self.config.row_share < 1.0 {

@@ -1,5 +1,7 @@
 //! Minimisation of smooth functions by L-BFGS (J. Nocedal and S. Wright, "Numerical optimization", 2006, section 7.2).
 
+use regard_data::cancel;
+
 /// The differences of steps and gradients that are kept.
 const MEMORY: usize = 8;
 
@@ -18,6 +20,7 @@ pub(crate) fn minimise(
     let mut pairs: Vec<(Vec<f64>, Vec<f64>, f64)> = Vec::new();
     let (mut next, mut next_slope) = (vec![0.0; size], vec![0.0; size]);
     for _ in 0..iterations {
+        cancel::check();
         let mut direction = two_loops(&slope, &pairs);
         let mut fall = dot(&direction, &slope);
         if fall >= 0.0 || !fall.is_finite() {

@@ -1,8 +1,9 @@
 //! Random forests (L. Breiman, "Random forests", 2001) and extremely randomised trees (P. Geurts and others, 2006).
 
 use rayon::prelude::*;
+use regard_data::cancel::{CancellationToken, run_under};
 use regard_data::random::Draws;
-use regard_data::{Error, Result};
+use regard_data::{Error, Result, cancel};
 use serde::{Deserialize, Serialize};
 
 use super::Target;
@@ -93,8 +94,9 @@ impl ForestConfig {
             _ => 1,
         };
         let classes = if let Target::Classes { count, .. } = &sample.target { *count } else { 0 };
-        let grown: Vec<(Tree, Vec<bool>)> =
-            (0..self.trees.max(1)).into_par_iter().map(|at| self.tree(sample, bins, width, at)).collect();
+        let token = CancellationToken::current();
+        let tree = |at: usize| run_under(token.clone(), || self.tree(sample, bins, width, at));
+        let grown: Vec<(Tree, Vec<bool>)> = (0..self.trees.max(1)).into_par_iter().map(tree).collect();
         let (trees, seen): (Vec<Tree>, Vec<Vec<bool>>) = grown.into_iter().unzip();
         let forest = Forest { trees, width, classes };
         let out_of_bag = (!self.extra).then(|| forest.out_of_bag(sample, &seen));
@@ -103,6 +105,7 @@ impl ForestConfig {
 
     /// A tree, and which examples it has seen.
     fn tree(&self, sample: &Sample, bins: &Bins, width: usize, at: usize) -> (Tree, Vec<bool>) {
+        cancel::check();
         let mut draws = Draws::of_batch(sample.seed, at as u64);
         let mut counts = vec![u32::from(self.extra); sample.examples];
         if !self.extra {

@@ -1,15 +1,21 @@
 //! Ridge regression by an eigendecomposition: all penalties and all leave-one-out predictions at once.
 
+use std::time::Duration;
+
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::{ComputeEigenvectors, self_adjoint_evd, self_adjoint_evd_scratch};
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
-use regard_data::{Error, Result};
+use regard_data::{Error, Result, cancel};
+
+/// Seconds that eigenvectors take for the cube of a matrix's side.
+const SECONDS: f64 = 1.5e-10;
 
 /// Eigenvalues, rising, and eigenvectors as columns of a symmetric matrix; one thread, so that bits never change.
 pub(crate) fn eigen(matrix: MatRef<f64>) -> Result<(Vec<f64>, Mat<f64>)> {
     let size = matrix.nrows();
+    cancel::check_before(Duration::from_secs_f64(SECONDS * (size as f64).powi(3)));
     let mut vectors = Mat::zeros(size, size);
     let mut values = Diag::zeros(size);
     let scratch = self_adjoint_evd_scratch::<f64>(size, ComputeEigenvectors::Yes, Par::Seq, Default::default());

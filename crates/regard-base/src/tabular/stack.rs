@@ -1,14 +1,16 @@
 //! Stacks: cross-validated candidates and a convex mixture of the best of them (D. Wolpert, "Stacked generalization",
 //! 1992; M. van der Laan and others, "Super learner", 2007).
 
-use std::time::Instant;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
+use regard_data::cancel::{self, CancellationToken, Cancelled};
 use regard_data::metrics::{accuracy, balanced_accuracy, mean_absolute_error, roc_auc, root_mean_squared_error};
 use regard_data::progress::{self, Stage};
 use regard_data::split::others;
 use regard_data::stats::{largest, mean};
-use regard_data::{Error, Result, cancel};
+use regard_data::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use super::boosting::BoostingConfig;
@@ -66,8 +68,8 @@ pub struct StackOptions {
     pub balanced: bool,
     /// The seed of folds and learners.
     pub seed: u64,
-    /// The time after which no further fit begins: candidates that did not come to it are left out, so results depend
-    /// on the speed of the machine.
+    /// The time at which fits end: candidates that were not fitted are left out, so results depend on the speed of the
+    /// machine.
     pub deadline: Option<Instant>,
 }
 
@@ -274,7 +276,8 @@ impl Stack {
         let sorted: Vec<usize> = order.iter().map(|at| training[*at]).collect();
         check(views, target, candidates, &sorted)?;
         let prepared: Vec<Prepared> = views.iter().map(|view| Prepared::new(view, sorted.clone())).collect();
-        let search = Search { prepared: &prepared, target: target.of(&sorted), options, candidates };
+        let token = CancellationToken::current().unwrap_or_default();
+        let search = Search { prepared: &prepared, target: target.of(&sorted), options, candidates, token };
         let mut found = search.run();
         // Predictions go back to the order in which the examples were given.
         let outputs = target.outputs();
@@ -355,12 +358,28 @@ fn check(views: &[View], target: &Target, candidates: &[Candidate], sorted: &[us
     Ok(())
 }
 
+/// So long before a deadline.
+fn before(deadline: Option<Instant>, time: Duration) -> Option<Instant> {
+    deadline.map(|deadline| deadline.checked_sub(time).unwrap_or_else(Instant::now))
+}
+
+fn is_past(end: Option<Instant>) -> bool {
+    end.is_some_and(|end| end <= Instant::now())
+}
+
+/// The time of a fit to all examples, where one without those of a fold takes so long.
+fn last_fit(of_fold: Duration) -> Duration {
+    of_fold.mul_f64(1.3)
+}
+
 struct Search<'a> {
     prepared: &'a [Prepared<'a>],
     /// Of the training examples.
     target: Target,
     options: &'a StackOptions,
     candidates: &'a [Candidate],
+    /// Of the thread that searches; fits run on others.
+    token: CancellationToken,
 }
 
 impl Search<'_> {
@@ -369,27 +388,25 @@ impl Search<'_> {
         // Fewer than two examples cannot be cut: nothing but the constant is judged then, on the example itself.
         let folds = self.target.folds(self.options.folds.max(2), self.options.seed).unwrap_or_default();
         let mut judged = vec![self.constant(&folds)];
-        let mut reserved = 0.0;
+        let mut reserved = Duration::ZERO;
         let of = self.candidates.len();
         for (at, candidate) in self.candidates.iter().enumerate() {
             progress::report(Stage::Fitting { done: at, of });
             cancel::check();
             let begun = Instant::now();
-            let result = if self.late(reserved) {
-                Err("the deadline had passed".into())
-            } else {
-                self.judge(at, &folds, reserved)
-            };
+            let end = before(self.options.deadline, reserved);
+            let result = if is_past(end) { Err("the deadline had passed".into()) } else { self.judge(at, &folds, end) };
             match result {
                 Ok(found) => judged.extend(found),
                 Err(reason) => left_out.push(LeftOut { name: candidate.name.clone(), reason }),
             }
             // Members are fitted once more at the end.
-            reserved += begun.elapsed().as_secs_f64() * 1.3 / folds.len().max(1) as f64;
+            reserved += last_fit(begun.elapsed() / folds.len().max(1) as u32);
         }
         progress::report(Stage::Fitting { done: of, of });
         let weights = self.row_weights();
         loop {
+            cancel::check();
             let predictions: Vec<&[f64]> = judged.iter().map(|member| member.predictions.as_slice()).collect();
             let mixture = convex(&predictions, &self.target, &weights);
             match self.refit(&mut judged, &mixture) {
@@ -401,13 +418,6 @@ impl Search<'_> {
                 }
             }
         }
-    }
-
-    fn late(&self, reserved: f64) -> bool {
-        let now = Instant::now();
-        self.options.deadline.is_some_and(|deadline| {
-            deadline.checked_duration_since(now).is_none_or(|left| left.as_secs_f64() <= reserved)
-        })
     }
 
     fn options(&self) -> Options {
@@ -448,8 +458,8 @@ impl Search<'_> {
         }
     }
 
-    /// Cross-validates a candidate; instances give one member a pooling.
-    fn judge(&self, at: usize, folds: &[Vec<usize>], reserved: f64) -> Result<Vec<Judged>, String> {
+    /// Cross-validates a candidate until `end`; instances give one member a pooling.
+    fn judge(&self, at: usize, folds: &[Vec<usize>], end: Option<Instant>) -> Result<Vec<Judged>, String> {
         let candidate = &self.candidates[at];
         let prepared = self.prepared_of(candidate);
         let begun = Instant::now();
@@ -462,18 +472,19 @@ impl Search<'_> {
         // Out-of-bag predictions of a whole view; examples without rows would have none.
         if by_bag && count >= OUT_OF_BAG_EXAMPLES && !prepared.view.has_instances() {
             let everything: Vec<usize> = (0..count).collect();
-            let fit = self.fit(candidate, &everything)?;
+            let fit = self.fit(candidate, &everything, end)?;
             predictions[0] = fit.out_of_bag.unwrap_or_default();
             model = Some(fit.model);
         } else {
             if folds.is_empty() {
                 return Err("one example cannot be cut into folds".into());
             }
+            let longest = AtomicU64::new(0);
             let of_fold = |fold: &Vec<usize>| -> Result<Vec<Vec<f64>>, String> {
-                if self.late(reserved) {
-                    return Err("the deadline passed during its cross-validation".into());
-                }
-                let fit = self.fit(candidate, &others(count, fold))?;
+                let begun = Instant::now();
+                let end = before(end, last_fit(Duration::from_nanos(longest.load(Ordering::Relaxed))));
+                let fit = self.fit(candidate, &others(count, fold), end)?;
+                longest.fetch_max(begun.elapsed().as_nanos() as u64, Ordering::Relaxed);
                 let examples: Vec<usize> = fold.iter().map(|place| prepared.examples[*place]).collect();
                 let predict = |pooling: &Pooling| fit.model.predict_pooled(prepared.view, &examples, *pooling);
                 poolings.iter().map(predict).collect::<Result<_>>().map_err(|error| error.to_string())
@@ -514,10 +525,17 @@ impl Search<'_> {
         found.expect("views of candidates were checked")
     }
 
-    fn fit(&self, candidate: &Candidate, places: &[usize]) -> Result<ModelFit, String> {
+    /// Fits a candidate, which must be done by `end`.
+    fn fit(&self, candidate: &Candidate, places: &[usize], end: Option<Instant>) -> Result<ModelFit, String> {
         let prepared = self.prepared_of(candidate);
-        let fit = candidate.learner.fit_prepared(prepared, places, self.target.of(places), &self.options());
-        fit.map_err(|error| error.to_string())
+        let fit = || {
+            cancel::check();
+            candidate.learner.fit_prepared(prepared, places, self.target.of(places), &self.options())
+        };
+        match self.token.until(end).run(fit) {
+            Ok(fit) => fit.map_err(|error| error.to_string()),
+            Err(Cancelled) => Err("the deadline passed during its fits".into()),
+        }
     }
 
     /// Fits members with weight to all training examples; those of one candidate share a model.
@@ -531,8 +549,10 @@ impl Search<'_> {
         let everything: Vec<usize> = (0..self.target.len()).collect();
         let fit = |(candidate, model): (Option<usize>, Option<Model>)| match (candidate, model) {
             (_, Some(model)) => (candidate, Ok(model)),
-            (Some(at), None) if self.late(0.0) => (Some(at), Err("the deadline passed before its last fit".into())),
-            (Some(at), None) => (Some(at), self.fit(&self.candidates[at], &everything).map(|fit| fit.model)),
+            (Some(at), None) => {
+                let fit = self.fit(&self.candidates[at], &everything, self.options.deadline);
+                (Some(at), fit.map(|fit| fit.model))
+            }
             (None, None) => (None, Err("has no model".into())),
         };
         let fits: Vec<(Option<usize>, Result<Model, String>)> = wanted.into_par_iter().map(fit).collect();

@@ -329,6 +329,22 @@ fn a_stack_reports_how_many_learners_are_fitted_and_can_be_cancelled_between_the
     assert_eq!(token.run(|| progress::watched(cancels, fit)).unwrap_err(), Cancelled);
 }
 
+#[test]
+fn a_fit_that_has_begun_ends_at_the_deadline() {
+    let views = [View::new("x", normal(2000, 200, 17), 200).unwrap()];
+    let target = classes((0..2000).map(|at| at % 2).collect());
+    let training: Vec<usize> = (0..2000).collect();
+    let rounds = BoostingConfig { rounds: 1_000_000, patience: 1_000_000, ..BoostingConfig::default() };
+    let trees = ForestConfig { trees: 1_000_000, ..ForestConfig::default() };
+    for learner in [Learner::Boosting(rounds), Learner::Forest(trees)] {
+        let list = [Candidate { name: "endless".into(), view: "x".into(), learner }];
+        let deadline = Some(std::time::Instant::now() + std::time::Duration::from_millis(50));
+        let options = StackOptions { deadline, ..StackOptions::default() };
+        let fit = Stack::fit(&views, &target, &list, &training, &options).unwrap();
+        assert!(fit.left_out[0].reason.contains("deadline"), "{:?}", fit.left_out);
+    }
+}
+
 fn stage_of(stage: Stage<'_>) -> (usize, usize) {
     let Stage::Fitting { done, of } = stage else { panic!("{stage:?}") };
     (done, of)

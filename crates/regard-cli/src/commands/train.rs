@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use regard::Device;
 use regard::data::cancel::{CancellationToken, Cancelled};
@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::Outcome;
 use super::families::{self, TrainingOptions};
 use crate::args::TrainJob;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::ranks;
 use crate::report::progress::{Done, StageProgress};
 use crate::report::tensorboard::EventFile;
@@ -52,7 +52,12 @@ pub(super) fn run(job: TrainJob, device: &Device, printer: &mut Printer) -> anyh
 
 fn train(job: TrainJob, ranks: &Ranks, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     let board = job.tensorboard.then(|| job.out.join("tensorboard"));
-    let interrupted = interrupt("this step")?;
+    let (interrupted, preparing) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(true)));
+    let (seen, unsaved) = (interrupted.clone(), preparing.clone());
+    on_interrupt(move || {
+        stop_after(&seen, "this step");
+        end_if_still(unsaved.clone());
+    })?;
     let limits = Limits { steps: job.steps, time: job.time, interrupt: interrupted.clone() };
     let experiment = families::load(&job.experiment, &job.sets)?;
     let sizes = [experiment.batch_size(), experiment.log_steps()];
@@ -61,7 +66,12 @@ fn train(job: TrainJob, ranks: &Ranks, device: &Device, printer: &mut Printer) -
     let options = TrainingOptions { out: job.out.clone(), resume: job.resume, limits, command: command() };
     let begun = Instant::now();
     let trained = stages_shown(printer, interrupted, || {
-        experiment.train(options, device, &mut |event: &Event| watch.see(event))
+        experiment.train(options, device, &mut |event: &Event| {
+            if matches!(event, Event::Started { .. }) {
+                preparing.store(false, Ordering::Relaxed);
+            }
+            watch.see(event);
+        })
     })?;
     drop(watch);
     let waiting = ranks.waited().as_secs_f64() / begun.elapsed().as_secs_f64().max(1e-9);
@@ -112,11 +122,28 @@ fn stages_shown<T, E: Into<anyhow::Error>>(
     };
     match token.run(|| progress::watched(see, train)) {
         Ok(trained) => trained.map_err(Into::into),
-        Err(Cancelled) => {
-            Err(Failure::new("interrupted before the first step").hint("the same command starts again").into())
-        }
+        Err(Cancelled) => Err(before_the_first_step()),
     }
 }
+
+fn before_the_first_step() -> anyhow::Error {
+    Failure::new("interrupted before the first step").hint("the same command starts again").into()
+}
+
+/// Ends the process where a training is still being prepared after a moment: some parts of base learners cannot end early,
+/// and nothing is lost yet.
+fn end_if_still(preparing: Arc<AtomicBool>) {
+    std::thread::spawn(move || {
+        std::thread::sleep(MOMENT);
+        if preparing.load(Ordering::Relaxed) {
+            failure::print(&before_the_first_step());
+            std::process::exit(2);
+        }
+    });
+}
+
+/// The time in which most parts of a preparation can end.
+const MOMENT: Duration = Duration::from_secs(2);
 
 /// Trains as one of several ranks, without a word.
 fn follow(job: TrainJob, device: &Device) -> anyhow::Result<Outcome> {
@@ -139,15 +166,16 @@ pub(super) fn interrupt(last: &'static str) -> anyhow::Result<Arc<AtomicBool>> {
 
 /// As [`interrupt`], by a switch that exists.
 pub(super) fn interrupt_by(seen: Arc<AtomicBool>, last: &'static str) -> anyhow::Result<()> {
-    let handler = move || {
-        if seen.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-        // A closed standard error is no reason to fail.
-        let message = format!("\nstopping after {last}; press Ctrl-C again to stop immediately\n");
-        let _ = io::Write::write_all(&mut io::stderr(), message.as_bytes());
-    };
-    on_interrupt(handler)
+    on_interrupt(move || stop_after(&seen, last))
+}
+
+fn stop_after(seen: &AtomicBool, last: &str) {
+    if seen.swap(true, Ordering::Relaxed) {
+        std::process::exit(130);
+    }
+    // A closed standard error is no reason to fail.
+    let message = format!("\nstopping after {last}; press Ctrl-C again to stop immediately\n");
+    let _ = io::Write::write_all(&mut io::stderr(), message.as_bytes());
 }
 
 fn on_interrupt(handler: impl FnMut() + Send + 'static) -> anyhow::Result<()> {

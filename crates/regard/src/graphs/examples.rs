@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 use regard_data::graphs::positions::Positions;
-use regard_data::graphs::{Batch, Graphs};
+use regard_data::graphs::{Batch, Graphs, Level};
 use regard_nn::ops::EdgeList;
 
 use super::input::{GraphInput, Places};
@@ -114,9 +114,15 @@ impl Examples {
         Ok(Self { graphs: Arc::new(graphs), positions: Arc::new(positions), targets: None })
     }
 
-    /// Warnings about what was left out, merged or approximated in reading the graphs, a sentence each.
+    /// Warnings about what was left out, merged or approximated in reading the graphs, a sentence each, and about targets
+    /// that are missing.
     pub fn warnings(&self) -> Vec<String> {
-        warnings(&self.graphs, &self.positions)
+        let targets = self.graphs.targets().filter(|targets| targets.level() == Level::Graph && targets.missing() > 0);
+        let note = targets.map(|targets| {
+            let all = targets.rows() * targets.tasks().len();
+            format!("{} of {all} target values are missing; nothing is learned from them", targets.missing())
+        });
+        warnings(&self.graphs, &self.positions).into_iter().chain(note).collect()
     }
 
     /// Targets of some graphs, or of their nodes; those outside the split are unknown.

@@ -16,7 +16,7 @@ use crate::experiment::Given;
 use crate::store::Weights;
 use crate::supervised::base::{BaseExamples, BaseLearners, BlendOptions, TaskPredictions};
 use crate::supervised::intervals::{AbsoluteErrors, TaskErrors};
-use crate::supervised::{BatchPosition, Context, Family, Learner, Network, ShardLoss};
+use crate::supervised::{BatchPosition, Context, Family, Learner, Network, ShardLoss, numbers_as_classes};
 use crate::train::{DataFiles, Ranks, Rounding, ValidationMetrics};
 use crate::{Error, Result};
 
@@ -79,9 +79,9 @@ impl Family for Graphs {
         !source.validation.graphs.is_empty()
     }
 
-    fn warnings(source: &Source) -> Vec<String> {
+    fn warnings(Context { config, data: source, .. }: &Context<'_, Self>) -> Vec<String> {
         let on_disk = source.on_disk.iter().map(|graphs| graphs.note().to_owned());
-        on_disk.chain(source.examples.warnings()).collect()
+        on_disk.chain(source.examples.warnings()).chain(numbers_as_classes(&config.data.classes)).collect()
     }
 
     fn check(context: &Context<'_, Self>) -> Result<()> {

@@ -142,7 +142,7 @@ impl Family for TimeSeries {
         }
     }
 
-    fn warnings(data: &TrainingData) -> Vec<String> {
+    fn warnings(Context { data, .. }: &Context<'_, Self>) -> Vec<String> {
         let notes = match data {
             TrainingData::Windows(source) => source.notes.as_slice(),
             TrainingData::Classes(_) => &[],

@@ -17,7 +17,7 @@ use crate::experiment::Given;
 use crate::store::Weights;
 use crate::supervised::base::{BaseLearners, BlendOptions, TaskPredictions};
 use crate::supervised::intervals::{AbsoluteErrors, TaskErrors};
-use crate::supervised::{BatchPosition, Context, Family, Network, ShardLoss};
+use crate::supervised::{BatchPosition, Context, Family, Network, ShardLoss, numbers_as_classes};
 use crate::train::{DataFiles, Rounding, ValidationMetrics};
 
 /// The family of sets.
@@ -104,8 +104,8 @@ impl Family for Sets {
         data.source.has_validation()
     }
 
-    fn warnings(data: &SetTrainingData) -> Vec<String> {
-        data.source.notes().to_vec()
+    fn warnings(Context { config, data, .. }: &Context<'_, Self>) -> Vec<String> {
+        data.source.notes().iter().cloned().chain(numbers_as_classes(&config.data.classes)).collect()
     }
 
     const NOT_INHERITED: &'static [&'static str] = &NOT_INHERITED;

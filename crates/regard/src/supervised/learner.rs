@@ -438,7 +438,7 @@ impl<F: Family> Learning for Learner<F> {
     }
 
     fn warnings(&self) -> Vec<String> {
-        let mut warnings = F::warnings(&self.data);
+        let mut warnings = F::warnings(&self.evaluation(&self.plain_device()));
         if !self.fresh.is_empty() {
             let (folder, fresh) = (&self.experiment.train.init_from, self.fresh.join(", "));
             warnings.push(format!("`{folder}` has no weights for these, which begin at random: {fresh}"));

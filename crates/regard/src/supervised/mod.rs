@@ -79,6 +79,23 @@ pub(crate) fn check_classes(classes: &[String], setting: &str, column: &str, fil
     Err(if file.as_os_str().is_empty() { error } else { error.in_file(file) })
 }
 
+/// More classes than this are seldom meant where their names are numbers.
+const MANY_CLASSES: usize = 20;
+
+/// A warning where classes may be numbers that are to be predicted: one word in a column makes all of it words.
+pub(crate) fn numbers_as_classes(classes: &[String]) -> Option<String> {
+    let is_number = |name: &&String| name.parse::<f64>().is_ok();
+    let word = classes.iter().find(|name| !is_number(name));
+    let numbers = classes.iter().filter(is_number).count();
+    (classes.len() > MANY_CLASSES && 2 * numbers > classes.len()).then(|| {
+        let why = word.map_or_else(String::new, |word| format!(" beside `{word}`"));
+        format!(
+            "the target has {} classes, {numbers} of them numbers{why}; `--set task.kind=regression` predicts a number",
+            classes.len()
+        )
+    })
+}
+
 /// An experiment with its data, on a device.
 pub struct Context<'a, F: Family> {
     /// The experiment.
@@ -181,8 +198,8 @@ pub trait Family: Clone + Debug + PartialEq + Sized + 'static {
     fn holds_out(data: &Self::TrainingData) -> bool {
         Self::has_validation(data)
     }
-    /// Warnings about the data, a sentence each.
-    fn warnings(_data: &Self::TrainingData) -> Vec<String> {
+    /// Warnings about the data and how they were read, a sentence each.
+    fn warnings(_context: &Context<'_, Self>) -> Vec<String> {
         vec![]
     }
     /// Checks that experiment and data fit together.
