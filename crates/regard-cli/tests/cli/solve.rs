@@ -122,8 +122,20 @@ fn an_instance_that_nobody_can_solve_is_said_with_its_file() {
     let folder = folder_with("late.csv", &format!("# capacity: 10\n# vehicles: 1\n{rows}"));
     let said = regard(folder.path(), &["solve", "late.csv", "--time", "1s"]);
     assert!(said.code == Some(2) && said.out.is_empty(), "{said:?}");
-    for part in ["late.csv: not a solution: route 1 reaches node", "its window ends at 43", "more vehicles than 1"] {
+    let parts = ["late.csv: not a solution: route 1 reaches node", "its window ends at 43", "more vehicles than 1"];
+    for part in parts {
         assert!(said.err.contains(part), "{part}: {said:?}");
+    }
+    // Others of a list are solved, and those of a folder.
+    fs::create_dir(folder.path().join("all")).unwrap();
+    fs::copy(folder.path().join("late.csv"), folder.path().join("all/late.csv")).unwrap();
+    fs::write(folder.path().join("all/two.csv"), format!("# capacity: 10\n# vehicles: 2\n{rows}")).unwrap();
+    let list = ["solve", "all/late.csv", "all/two.csv", "--time", "1s", "--json", "--quiet"];
+    for arguments in [&list[..], &["bench", "lib", "all", "--time", "1s", "--json", "--quiet"]] {
+        let said = regard(folder.path(), arguments);
+        assert_eq!(said.code, Some(2), "{said:?}");
+        assert!(said.err.contains(parts[0]) && said.err.contains("for 1 of 2 files"), "{said:?}");
+        assert!(said.out.contains("two") && !said.out.contains("late"), "{said:?}");
     }
 }
 

@@ -16,6 +16,7 @@ use regard::routing::formats::{self, Instance};
 
 pub(super) use self::paper::paper;
 pub(super) use self::trained::trained;
+use super::solve::Unsolved;
 use super::{Outcome, read_instance};
 use crate::args::BenchLibJob;
 use crate::failure::Failure;
@@ -35,10 +36,11 @@ pub(super) fn library(job: BenchLibJob, device: &Device, printer: &mut Printer) 
     let problems = instances.iter().map(|(_, instance)| instance.problem());
     let networks = Networks::of(problems, job.model.clone(), device)?;
     let progress = Progress::new(printer, instances.len(), "instances");
-    let mut solved = Vec::with_capacity(instances.len());
+    let (mut solved, mut unsolved) = (Vec::with_capacity(instances.len()), Unsolved::among(instances.len()));
     for (i, (path, instance)) in instances.iter().enumerate() {
         let network = networks.get(instance.problem()).map(|(network, _)| network);
-        let solution = solve_instance(network, instance, &job.options).with_context(|| path.display().to_string())?;
+        let found = solve_instance(network, instance, &job.options).with_context(|| path.display().to_string());
+        let Some(solution) = unsolved.pass(found)? else { continue };
         if let Some(folder) = &job.out {
             std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
             let stem = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
@@ -52,11 +54,11 @@ pub(super) fn library(job: BenchLibJob, device: &Device, printer: &mut Printer) 
     let library = Library::new(&job.folder, solved);
     if printer.json() {
         printer.object(&library)?;
-        printer.end_of_part(places.as_ref())?;
+        printer.end_of_part(places.as_ref().filter(|_| unsolved.count == 0))?;
     } else {
         printer.result(&library.plain())?;
     }
-    Ok(Outcome::Done)
+    unsolved.end()
 }
 
 /// The instances of the folder and of those in it, by path.

@@ -7,7 +7,7 @@ use std::ops::Range;
 use regard::Device;
 use regard::data::stats;
 use regard::routes::evaluate::{EvaluateOptions, Evaluation, evaluate_files, evaluate_problems};
-use regard::routes::model::AttentionModel;
+use regard::routes::model::{AttentionModel, ModelDir};
 use regard::routing::Instance;
 use regard::routing::paper::{INSTANCES, PaperSet};
 use regard::routing::registry::{self, ProblemVisitor, with_problem};
@@ -24,6 +24,8 @@ use crate::shard::Places;
 
 /// Evaluates a model and prints what was found.
 pub(super) fn run(job: &EvalJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
+    // What is no model is of this family too, and says so before its options do.
+    job.model.as_deref().map(ModelDir::open).transpose()?;
     job.refuse_only()?;
     job.columns.only(&[], "routes")?;
     if job.training_data {
