@@ -72,12 +72,14 @@ impl<'a> Layout<'a> {
 
     /// Remarks on keywords that the problem, whose own ones are given, does not read.
     pub(crate) fn unused(&self, own: &[&str]) -> impl Iterator<Item = String> {
-        // What every file may say of itself and what limits routes.
-        const OTHERS: [&str; 6] =
-            ["DISTANCE", "SERVICE_TIME", "EDGE_WEIGHT_UNIT_OF_MEASUREMENT", "DISPLAY_DATA_TYPE", "AUTHOR", "DATE"];
+        // What every file may say of itself.
+        const OTHERS: [&str; 3] = ["EDGE_WEIGHT_UNIT_OF_MEASUREMENT", "AUTHOR", "DATE"];
+        // Keywords of TSPLIB95 that only some problems read.
+        const LIMITS: [&str; 2] = ["CAPACITY", "COST_LIMIT"];
         let unknown = move |entry: &&Entry<'_>| {
             let keyword = entry.keyword.as_str();
-            !KEYWORDS.contains(&keyword) && !OTHERS.contains(&keyword) && !own.contains(&keyword)
+            let is_common = KEYWORDS.contains(&keyword) && !LIMITS.contains(&keyword);
+            !is_common && !OTHERS.contains(&keyword) && !own.contains(&keyword)
         };
         self.entries.iter().filter(unknown).map(|Entry { line, keyword, value }| {
             let fleet =
