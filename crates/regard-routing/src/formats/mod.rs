@@ -17,7 +17,7 @@ use std::path::Path;
 
 use self::tsplib::header;
 use self::tsplib::layout::Layout;
-use crate::file::read_text_and_encoding;
+use crate::file::{Encoding, read_text_and_encoding};
 use crate::instance::{FileSpec, SolverInstance};
 use crate::registry::{self, ProblemVisitor, with_problem};
 use crate::sites::is_coordinate;
@@ -77,7 +77,7 @@ pub fn read_instance_with(path: impl AsRef<Path>, options: &csv::TableOptions) -
         let hint = format!("`regard eval --data {}` evaluates a model on all of them", path.display());
         return Err(crate::Error::parse(path, 0, reason).with_hint(hint));
     }
-    let (text, encoding) = read_text_and_encoding(path)?;
+    let (text, encoding) = read_text(path)?;
     let by_name = header::types().find(|(.., tsplib)| Some(tsplib.ending) == ending.as_deref());
     let own = with_own_format(&text);
     let is_csv =
@@ -105,6 +105,14 @@ pub fn read_instance_with(path: impl AsRef<Path>, options: &csv::TableOptions) -
     instance.note().into_iter().for_each(|note| notes.add(note));
     let best = best_known::of_instance(path, &instance)?;
     Ok((instance.with_best_known(best), notes))
+}
+
+/// Reads a text file and says its encoding; carriage returns without line feeds, the line ends of old programs, become line
+/// feeds.
+fn read_text(path: &Path) -> Result<(String, Encoding)> {
+    let (text, encoding) = read_text_and_encoding(path)?;
+    let has_old_ends = text.contains('\r') && !text.contains('\n');
+    Ok((if has_old_ends { text.replace('\r', "\n") } else { text }, encoding))
 }
 
 /// The problem with a format of its own that a text is in.
@@ -158,13 +166,13 @@ pub fn is_instance_file(path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     let table = [best_known::TABLE, best_known::OPLIB_TABLE].iter().any(|name| path.ends_with(name));
     if own_endings().any(|ending| extension.eq_ignore_ascii_case(ending)) {
-        return read_text_and_encoding(path).is_ok_and(|(text, _)| with_own_format(&text).is_some());
+        return read_text(path).is_ok_and(|(text, _)| with_own_format(&text).is_some());
     }
     !table && endings().iter().any(|ending| extension.eq_ignore_ascii_case(ending))
 }
 
 /// The name of a file without folder and extension; the name of an instance that has none.
-fn stem(path: &Path) -> String {
+pub(crate) fn stem(path: &Path) -> String {
     path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default()
 }
 

@@ -7,8 +7,9 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use super::super::{number, read_text_and_encoding, shown};
+use super::super::{number, read_text, shown};
 use super::roles::folded;
+use super::sheet::check_fields;
 use crate::formats::tsplib::MOST_EXPLICIT_NODES;
 use crate::table::Cells;
 use crate::table::numbers::{Decimal, Reading};
@@ -25,7 +26,7 @@ const PAIRS_PER_NUMBER: usize = 16;
 
 /// The distances between the nodes with these ids.
 pub(super) fn read(path: &Path, ids: &[String], decimal: Option<Decimal>) -> Result<DistanceMatrix> {
-    let (nodes, (text, _)) = (ids.len(), read_text_and_encoding(path)?);
+    let (nodes, (text, _)) = (ids.len(), read_text(path)?);
     if nodes > MOST_EXPLICIT_NODES {
         let reason = format!("{nodes} nodes are too many for a matrix, at most {MOST_EXPLICIT_NODES}");
         return Err(Error::parse(path, 0, reason).with_hint("leave --distances out: coordinates give distances too"));
@@ -78,12 +79,21 @@ impl File<'_> {
     /// A row for each pair.
     fn pairs(&mut self, header: &[String], rows: &Rows) -> Result<()> {
         let nodes = self.places();
+        // The distance of each pair and its line.
+        let mut first: HashMap<[&str; 2], (f64, usize)> = HashMap::new();
         for (line, fields) in rows {
-            let [from, to, distance] = fields.as_slice() else {
+            let [one, other, distance] = fields.as_slice() else {
                 return Err(Error::parse(self.path, *line, format!("has {} fields, expected 3", fields.len())));
             };
-            let (Some(from), Some(to)) = (nodes.get(from.as_str()), nodes.get(to.as_str())) else { continue };
+            let (Some(from), Some(to)) = (nodes.get(one.as_str()), nodes.get(other.as_str())) else { continue };
             let distance = self.number(distance, *line, &header[2])?;
+            let (known, known_line) = *first.entry([one.as_str(), other.as_str()]).or_insert((distance, *line));
+            if known != distance {
+                let pair = format!("from `{}` to `{}`", shown(one), shown(other));
+                let reason = format!("found {distance} {pair}, expected {known} as on line {known_line}");
+                let error = Error::parse(self.path, *line, reason).in_field(&header[2]);
+                return Err(error.with_hint("each direction of a pair may have a row of its own, and only one"));
+            }
             for (from, to) in from.iter().flat_map(|from| to.iter().map(move |to| (from, to))) {
                 self.found[from * self.ids.len() + to] = distance;
             }
@@ -98,14 +108,16 @@ impl File<'_> {
         let shape = |rows: usize| format!("has {rows} rows of {width} columns, expected {nodes} of {nodes}");
         let hint = "--distances takes a square of numbers, with ids above and before it or in the order of the table, or \
                     a row for each pair under `from,to,distance`";
+        check_fields(self.path, "the first row", header, rows)?;
         if rows.len() + 1 == width && header.iter().all(is_number) {
             // The first row is one of numbers.
             if width != nodes {
                 return Err(Error::parse(self.path, top, shape(width)).with_hint(hint));
             }
             let all = std::iter::once((top, header)).chain(rows.iter().map(|(line, row)| (*line, row.as_slice())));
+            let above: Vec<Vec<usize>> = (0..nodes).map(|node| vec![node]).collect();
             for (at, (line, row)) in all.enumerate() {
-                self.row(&[at], line, row, |column| vec![column])?;
+                self.row(&[at], line, row, &above)?;
             }
             return Ok(());
         }
@@ -114,28 +126,48 @@ impl File<'_> {
         let of = |id: &str| places.get(id).unwrap_or(&none).clone();
         let above: Vec<Vec<usize>> = header.iter().map(|id| of(id)).collect();
         if rows.len() == width && above.iter().all(|nodes| !nodes.is_empty()) {
+            self.check_distinct(header.iter().map(|id| (top, id)), &places)?;
             for ((line, row), nodes) in rows.iter().zip(&above) {
-                self.row(nodes, *line, row, |column| above[column].clone())?;
+                self.row(nodes, *line, row, &above)?;
             }
             return Ok(());
         }
         if rows.len() + 1 != width {
             return Err(Error::parse(self.path, top, shape(rows.len())).with_hint(hint));
         }
+        self.check_distinct(header[1..].iter().map(|id| (top, id)), &places)?;
+        self.check_distinct(rows.iter().filter_map(|(line, row)| Some((*line, row.first()?))), &places)?;
         for (line, row) in rows {
             let Some((id, row)) = row.split_first() else { continue };
-            self.row(&of(id), *line, row, |column| above.get(column + 1).cloned().unwrap_or_default())?;
+            self.row(&of(id), *line, row, &above[1..])?;
         }
         Ok(())
     }
 
-    /// The distances from these nodes.
-    fn row(&mut self, from: &[usize], line: usize, row: &[String], to: impl Fn(usize) -> Vec<usize>) -> Result<()> {
+    /// Refuses an id that stands above or before a square twice; `ids` are those of one side with their lines.
+    fn check_distinct<'i>(
+        &self,
+        ids: impl Iterator<Item = (usize, &'i String)>,
+        places: &HashMap<String, Vec<usize>>,
+    ) -> Result<()> {
+        let mut seen = HashSet::new();
+        for (line, id) in ids.filter(|(_, id)| places.contains_key(*id)) {
+            if !seen.insert(id) {
+                let reason = format!("`{}` occurs a second time, expected each id once", shown(id));
+                let hint = "rows of the table that have one id share its distances";
+                return Err(Error::parse(self.path, line, reason).with_hint(hint));
+            }
+        }
+        Ok(())
+    }
+
+    /// The distances from these nodes to those above each column.
+    fn row(&mut self, from: &[usize], line: usize, row: &[String], above: &[Vec<usize>]) -> Result<()> {
         if from.is_empty() {
             return Ok(());
         }
-        for (column, text) in row.iter().enumerate() {
-            for to in to(column) {
+        for (text, to) in row.iter().zip(above) {
+            for &to in to {
                 let is_diagonal = from.contains(&to);
                 let distance = if is_diagonal && text.is_empty() { 0.0 } else { self.number(text, line, "distance")? };
                 from.iter().for_each(|from| self.found[from * self.ids.len() + to] = distance);
@@ -241,6 +273,14 @@ mod tests {
             ("0,1,2\n3,0,4\n5,-6,0\n", "d.csv:3: field `distance`: found `-6`, expected a number, 0 or more"),
             ("0,1,2\n3,0,x\n5,6,0\n", "d.csv:2: field `distance`: found `x`"),
             ("from,to,km\na,b,far\n", "d.csv:2: field `km`: found `far`"),
+            (
+                "from,to,km\na,b,1\na,c,2\na,b,5\n",
+                "d.csv:4: field `km`: found 5 from `a` to `b`, expected 1 as on line 2",
+            ),
+            ("a,b,b\n0,1,2\n3,0,4\n5,6,0\n", "d.csv:1: `b` occurs a second time, expected each id once"),
+            (",a,b,c\na,0,1,2\nb,3,0,4\na,5,6,0\n", "d.csv:4: `a` occurs a second time"),
+            ("0,1,2\n3,0,4,7\n5,6,0\n", "d.csv:2: has 4 fields, the first row has 3; `7` is too much"),
+            (",a,b,c\na,0,1,2\nb,3,0,4,7\nc,5,6,0\n", "d.csv:3: has 5 fields, the first row has 4; `7` is too much"),
             ("a,b,c\n0,1,2\n", "has 1 rows of 3 columns, expected 3 of 3"),
         ] {
             let error = found(PLACES, text).unwrap_err().to_string();

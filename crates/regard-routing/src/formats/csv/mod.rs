@@ -48,6 +48,9 @@ pub const LONGITUDE: [&str; 4] = ["lon", "lng", "long", "longitude"];
 /// Name of the column that marks the depot with 1.
 pub const DEPOT: [&str; 1] = ["depot"];
 
+/// Hint for an amount that only customers may have.
+pub(crate) const ANOTHER_DEPOT: &str = "`--depot ID` names another depot than this row";
+
 /// A column with one number for each node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CsvColumn {
@@ -88,6 +91,16 @@ impl Notes {
 
     pub(crate) fn add(&mut self, text: impl Into<String>) {
         self.texts.push(text.into());
+    }
+
+    /// An error whose hint has the remarks on its column, which may be the reason for it.
+    fn explain(&self, error: Error) -> Error {
+        let Error::Parse { field, hint, .. } = &error else { return error };
+        let begin = format!("column `{}`", shown(field));
+        let own = self.texts.iter().filter(|text| text.starts_with(&begin)).map(String::as_str);
+        let hints: Vec<&str> = hint.as_deref().into_iter().chain(own).collect();
+        let all = hints.join("; ");
+        if all.is_empty() { error } else { error.with_hint(all) }
     }
 
     fn seen(&mut self, column: usize) {
@@ -352,13 +365,18 @@ fn instance_of(mut sheet: Sheet<'_>, options: &TableOptions) -> Result<(Instance
             I::read_csv(self.0, self.1).map(Instance::from)
         }
     }
-    let name = sheet.settle(options)?;
-    if let Some(path) = &options.distances {
-        sheet.distances = Some(distances::read(path, sheet.ids(), options.decimal)?);
+    let mut read = || {
+        let name = sheet.settle(options)?;
+        if let Some(path) = &options.distances {
+            sheet.distances = Some(distances::read(path, sheet.ids(), options.decimal)?);
+        }
+        let unknown = || Err(Error::parse(sheet.path, 0, format!("no problem `{name}`")));
+        with_problem(name, Read(&sheet, &options.values)).unwrap_or_else(unknown)
+    };
+    match read() {
+        Ok(instance) => Ok((instance, sheet.notes)),
+        Err(error) => Err(sheet.notes.explain(error)),
     }
-    let unknown = || Err(Error::parse(sheet.path, 0, format!("no problem `{name}`")));
-    let instance = with_problem(name, Read(&sheet, &options.values)).unwrap_or_else(unknown)?;
-    Ok((instance, sheet.notes))
 }
 
 /// Name of the problem whose columns a table has; of problems with the same columns the one whose flag is set.
@@ -469,23 +487,16 @@ impl<'s, 't> DepotTable<'s, 't> {
         })
     }
 
-    /// The times of a column, the depot's first; `default` where a field is empty or there is no such column.
-    pub(crate) fn times(&self, column: &str, default: f64) -> Result<Vec<f64>> {
+    /// The times of a column, the depot's first; `default` of the depot or of another node where a field is empty or there
+    /// is no such column.
+    pub(crate) fn times(&self, column: &str, default: impl Fn(bool) -> f64) -> Result<Vec<f64>> {
         let found = self.columns.iter().find(|(preferred, _)| *preferred == column).map(|(_, found)| found);
         let mut values = Vec::new();
-        for row in self.sheet.rows() {
-            let Some(column) = found.filter(|(at, _)| !row.field(*at).is_empty()) else {
-                values.push(default);
-                continue;
-            };
-            let value = row.number(column).map_err(|error| {
-                let out = format!("`--column {}=` leaves the column out", column.1);
-                error.with_hint(format!("a time is a number or a time of day such as 8:30; {out}"))
-            })?;
-            if value < 0.0 {
-                return Err(row.error(&column.1, format!("found {value}, expected 0 or more")));
-            }
-            values.push(value);
+        for (number, row) in self.sheet.rows().enumerate() {
+            values.push(match found.filter(|(at, _)| !row.field(*at).is_empty()) {
+                Some(column) => self.sheet.time(&row, column)?,
+                None => default(number == self.depot),
+            });
         }
         if let Some(front) = values.get_mut(..=self.depot) {
             front.rotate_right(1);
@@ -537,7 +548,14 @@ impl<'s, 't> DepotTable<'s, 't> {
 
     /// If true, the table has times of day.
     pub(crate) fn has_times_of_day(&self) -> bool {
-        self.sheet.times_of_day
+        self.sheet.has_times_of_day()
+    }
+
+    /// An error about the value of an option, which the caller or a comment gives.
+    pub(crate) fn error_in_option(&self, name: &str, reason: String) -> Error {
+        let is_of = |words: &str| words.split_once([':', '=']).is_some_and(|(found, _)| plain(found) == name);
+        let line = self.sheet.comments.iter().find(|(_, words)| is_of(words)).map_or(0, |(line, _)| *line);
+        Error::parse(self.sheet.path, line, reason).in_field(name)
     }
 
     /// An error about a field of node `node`, the depot being node 0; `column` is its role.
@@ -573,7 +591,7 @@ impl<'s, 't> DepotTable<'s, 't> {
             }
             if is_depot && zero_at_depot && value != 0.0 {
                 let error = row.error(name, format!("found {value} for the depot, expected 0"));
-                return Err(error.with_hint("`--depot ID` names another depot than this row"));
+                return Err(error.with_hint(ANOTHER_DEPOT));
             }
             check(value).map_err(|reason| row.error(name, reason))?;
             values.push(value);

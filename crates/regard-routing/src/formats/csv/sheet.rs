@@ -1,6 +1,6 @@
 //! A CSV text cut into comments, header and rows, with the lines they stand on.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
 use super::super::{number, shown, stem};
@@ -37,8 +37,16 @@ pub struct Sheet<'t> {
     has_distances: bool,
     /// These distances, once the rows are known.
     pub(super) distances: Option<DistanceMatrix>,
-    /// If true, times are written as times of day.
-    pub(super) times_of_day: bool,
+    /// Columns with times of day.
+    clocks: BTreeMap<usize, Clock>,
+}
+
+/// A column with times of day.
+struct Clock {
+    /// The first of them, as the file writes it, and its line.
+    example: (usize, String),
+    /// Lines of other values: a plain number may be hours or minutes. 0 is the same in both.
+    others: BTreeSet<usize>,
 }
 
 /// Columns of one kind by their names.
@@ -65,6 +73,11 @@ impl<'t> Sheet<'t> {
     /// Cuts a text and finds the roles of its columns; `path` names it in errors.
     pub(super) fn of(text: &str, path: &'t Path, options: &TableOptions) -> Result<Self> {
         let Cells { comments, top, header, rows, empty, separator } = Cells::of(text, path)?;
+        if header.iter().all(String::is_empty) && rows.is_empty() {
+            let what = if comments.is_empty() { "is empty" } else { "has only comments" };
+            let reason = format!("{what}, expected a header such as `id,x,y` or `id,lat,lon`, and a row for each node");
+            return Err(Error::parse(path, 0, reason));
+        }
         let mut notes = Notes::default();
         let full = |at: usize| rows.iter().all(|(_, fields)| fields.get(at).is_some_and(|field| !field.is_empty()));
         let head = Head { path, line: top, names: &header, full: &full };
@@ -92,10 +105,10 @@ impl<'t> Sheet<'t> {
             nodes: None,
             has_distances: options.distances.is_some(),
             distances: None,
-            times_of_day: false,
+            clocks: BTreeMap::new(),
         };
         Ok({
-            sheet.check_fields()?;
+            check_fields(path, "the header", &sheet.header, &sheet.rows)?;
             sheet.read_numbers(options.decimal, separator);
             sheet
         })
@@ -124,7 +137,7 @@ impl<'t> Sheet<'t> {
             nodes: Some(nodes),
             has_distances: false,
             distances: None,
-            times_of_day: false,
+            clocks: BTreeMap::new(),
         }
     }
 
@@ -155,9 +168,14 @@ impl<'t> Sheet<'t> {
     /// Refuses numbers and a depot that the problem does not have, and notes such comments.
     fn check_options(&mut self, files: &FileSpec, options: &TableOptions) -> Result<()> {
         let own = |name: &str| files.csv_options.iter().any(|option| option.name == name);
+        let present = files.csv.iter().map(|column| column.names[0]).filter(|name| self.roles.get(name).is_some());
+        let present: Vec<&str> = present.collect();
         let missing = |name: &str| {
-            let owner =
-                registry::with_files().find(|(_, other)| other.csv_options.first().is_some_and(|o| o.name == name));
+            let mut owners =
+                registry::with_files().filter(|(_, other)| other.csv_options.first().is_some_and(|o| o.name == name));
+            // A column that the others allow.
+            let has = |other: &FileSpec, name: &str| other.csv.iter().any(|column| column.names[0] == name);
+            let owner = owners.find(|(_, other)| present.iter().all(|name| has(other, name)));
             let column = owner.and_then(|(_, other)| other.csv.last()).map(|column| column.names[0]);
             match column.filter(|column| self.roles.get(column).is_none()) {
                 Some(column) => format!("`--column {column}=NAME` names the column of the table that holds `{column}`"),
@@ -193,20 +211,6 @@ impl<'t> Sheet<'t> {
         Ok(())
     }
 
-    /// Refuses rows with more values than there are columns: a decimal comma may have cut a number.
-    fn check_fields(&self) -> Result<()> {
-        for (line, fields) in &self.rows {
-            if let Some(surplus) = fields.iter().skip(self.header.len()).find(|field| !field.is_empty()) {
-                let (found, expected) = (fields.len(), self.header.len());
-                let reason = format!("has {found} fields, the header has {expected}; `{}` is too much", shown(surplus));
-                return Err(Error::parse(self.path, *line, reason).with_hint(
-                    "decimal commas need another separator, such as `;`; put text with a comma in double quotes",
-                ));
-            }
-        }
-        Ok(())
-    }
-
     /// Writes the numbers of all columns with a role plainly, whatever marks they have.
     fn read_numbers(&mut self, given: Option<Decimal>, separator: u8) {
         let texts = ["id", "name", "depot"];
@@ -216,16 +220,19 @@ impl<'t> Sheet<'t> {
             .filter_map(|role| Some((role, self.roles.get(role)?.clone())))
             .collect();
         for (_, (at, name)) in columns.iter().filter(|(role, _)| is_of_kind(role, ColumnKind::Time)) {
-            let mut example = None;
-            for field in self.rows.iter_mut().filter_map(|(_, fields)| fields.get_mut(*at)) {
+            let (mut example, mut others) = (None, BTreeSet::new());
+            for (line, fields) in &mut self.rows {
+                let Some(field) = fields.get_mut(*at) else { continue };
                 if let Some(value) = minutes(field) {
                     let written = std::mem::replace(field, value.to_string());
-                    example.get_or_insert((written, value));
+                    example.get_or_insert((*line, written, value));
+                } else if !field.is_empty() && number(field) != Some(0.0) {
+                    others.insert(*line);
                 }
             }
-            self.times_of_day |= example.is_some();
-            if let Some((written, value)) = example {
+            if let Some((line, written, value)) = example {
                 self.notes.add(format!("column `{}`: `{written}` is read as {value} minutes", shown(name)));
+                self.clocks.insert(*at, Clock { example: (line, written), others });
             }
         }
         let reading =
@@ -289,7 +296,7 @@ impl<'t> Sheet<'t> {
             };
             let time = |role: &str| {
                 let Some(column) = self.roles.get(role) else { return true };
-                row.field(column.0).is_empty() || row.number(column).is_ok_and(|value| value >= 0.0)
+                row.field(column.0).is_empty() || self.time(&row, column).is_ok()
             };
             let good = nodes.id(&row, at + 1).is_ok()
                 && nodes.point(&row).is_ok()
@@ -398,6 +405,10 @@ impl<'t> Sheet<'t> {
                 let hint = "--duplicates says what to do with them: keep, sum, first or last";
                 return Err(row.error(nodes.id_name(), reason).with_hint(hint));
             } else {
+                if duplicates == Some(Duplicates::Sum) {
+                    let (first_line, first) = &self.rows[*begin];
+                    self.check_alike(files, &row, &Row { path: self.path, line: *first_line, fields: first })?;
+                }
                 ids.push(None);
             }
             again.push((at, *begin, *line, id));
@@ -414,6 +425,19 @@ impl<'t> Sheet<'t> {
                 let line = self.rows.get(at).map_or(0, |(line, _)| *line);
                 let reason = format!("`{}` occurs a second time, first on line {}", shown(id), self.rows[other].0);
                 return Err(Error::parse(self.path, line, reason).in_field(nodes.id_name()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses a row that would be one stop with another one, whose times or other nodes differ.
+    fn check_alike(&self, files: &'static FileSpec, row: &Row<'_>, first: &Row<'_>) -> Result<()> {
+        let roles = columns(files, ColumnKind::Time).chain(columns(files, ColumnKind::Node));
+        for (at, name) in roles.filter_map(|role| self.roles.get(role)) {
+            if row.field(*at) != first.field(*at) {
+                let reason = format!("differs from line {}, expected the same in all rows of one stop", first.line);
+                let hint = "`--duplicates keep` makes them stops of their own";
+                return Err(row.error(name, reason).with_hint(hint));
             }
         }
         Ok(())
@@ -461,6 +485,31 @@ impl<'t> Sheet<'t> {
     /// The rows, ready to be read.
     pub(super) fn rows(&self) -> impl Iterator<Item = Row<'_>> {
         self.rows.iter().map(|(line, fields)| Row { path: self.path, line: *line, fields })
+    }
+
+    /// If true, the table has times of day.
+    pub(super) fn has_times_of_day(&self) -> bool {
+        !self.clocks.is_empty()
+    }
+
+    /// The time in a column of a row: a number, or a time of day where the column has those.
+    pub(super) fn time(&self, row: &Row<'_>, column: &Column) -> Result<f64> {
+        let (at, name) = column;
+        let out = format!("`--column {name}=` leaves the column out");
+        if let Some(Clock { example: (line, example), others }) = self.clocks.get(at)
+            && others.contains(&row.line)
+        {
+            let reason =
+                format!("found `{}`, expected a time of day such as `{example}` on line {line}", shown(row.field(*at)));
+            return Err(row.error(name, reason).with_hint(format!("a plain number may be hours or minutes; {out}")));
+        }
+        let value = row
+            .number(column)
+            .map_err(|error| error.with_hint(format!("a time is a number or a time of day such as 8:30; {out}")))?;
+        if value < 0.0 {
+            return Err(row.error(name, format!("found {value}, expected 0 or more")));
+        }
+        Ok(value)
     }
 
     /// Ids of the rows.
@@ -514,6 +563,20 @@ fn described(files: &FileSpec) -> String {
         true => format!("{}, without amounts", files.title),
         false => format!("{} ({})", files.title, columns.join(", ")),
     }
+}
+
+/// Refuses rows with more values than `first`, the row that `above` names: a decimal comma may have cut a number.
+pub(super) fn check_fields(path: &Path, above: &str, first: &[String], rows: &[(usize, Vec<String>)]) -> Result<()> {
+    for (line, fields) in rows {
+        if let Some(surplus) = fields.iter().skip(first.len()).find(|field| !field.is_empty()) {
+            let (found, expected) = (fields.len(), first.len());
+            let reason = format!("has {found} fields, {above} has {expected}; `{}` is too much", shown(surplus));
+            return Err(Error::parse(path, *line, reason).with_hint(
+                "decimal commas need another separator, such as `;`; put text with a comma in double quotes",
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Notes a decimal comma, and a mark that may have meant something else.

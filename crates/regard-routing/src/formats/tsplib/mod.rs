@@ -94,6 +94,11 @@ impl File<'_> {
         self.layout.amount(keyword, zero)
     }
 
+    /// The line of a keyword, if the file has it.
+    pub(crate) fn line_of(&self, keyword: &str) -> Result<Option<usize>> {
+        Ok(self.layout.entry(keyword)?.map(|entry| entry.line))
+    }
+
     /// The whole number of at least 1 of a keyword, if the file has it.
     pub(crate) fn count(&self, keyword: &str) -> Result<Option<usize>> {
         let Some(entry) = self.layout.entry(keyword)? else { return Ok(None) };

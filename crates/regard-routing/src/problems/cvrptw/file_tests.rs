@@ -62,12 +62,14 @@ reader_suite! {
         (two!("COMMENT: c", "TIME_WINDOW_SECTION\n1 0 9\n2 x 5"), &["t.vrp:17: field `TIME_WINDOW_SECTION`: node 2: found `x`, expected a number"]),
         (two!("COMMENT: c", "TIME_WINDOW_SECTION\n1 0 9\n2 -1 5"), &["t.vrp:17: field `TIME_WINDOW_SECTION`: node 2: found -1, expected a begin of 0 or more"]),
         (two!("COMMENT: c", "TIME_WINDOW_SECTION\n1 0 9"), &["t.vrp:16: field `TIME_WINDOW_SECTION`: ends without node 2 (1 of 2 nodes given)"]),
-        (two!("COMMENT: c", "TIME_WINDOW_SECTION\n1 0 90\n2 8 7"), &["t.vrp:17: field `TIME_WINDOW_SECTION`: due time of node 2 is 7, before the window begins at 8"]),
-        (two!("COMMENT: c", "TIME_WINDOW_SECTION\n1 0 90\n2 0 4"), &["t.vrp:17: field `TIME_WINDOW_SECTION`: due time of node 2 is 4, and a vehicle straight from the depot is there at 5"]),
-        (two!("SERVICE_TIME: 1", "TIME_WINDOW_SECTION\n1 0 13\n2 8 9"), &["t.vrp:17: field `TIME_WINDOW_SECTION`: ready time of node 2 is 8: a vehicle is back at 14, and the depot closes at 13"]),
+        (two!("COMMENT: c", "TIME_WINDOW_SECTION\n1 0 90\n2 8 7"), &["t.vrp:17: field `TIME_WINDOW_SECTION`: the window of node 2 ends at 7, before it begins at 8"]),
+        (two!("COMMENT: c", "TIME_WINDOW_SECTION\n1 0 90\n2 0 4"), &["t.vrp:17: field `TIME_WINDOW_SECTION`: the window of node 2 ends at 4, and a vehicle straight from the depot is there at 5"]),
+        (two!("SERVICE_TIME: 1", "TIME_WINDOW_SECTION\n1 0 13\n2 8 9"), &["t.vrp:17: field `TIME_WINDOW_SECTION`: the window of node 2 begins at 8: a vehicle is back at 14, and the depot closes at 13"]),
         (two!("COMMENT: c", "TIME_WINDOW_SECTION\n1 0 90\n2 0 9\nSERVICE_TIME_SECTION\n1 3\n2 1"), &["t.vrp:19: field `SERVICE_TIME_SECTION`: found 3 for the depot, expected 0"]),
         (two!("VEHICLES: 0", "TIME_WINDOW_SECTION\n1 0 90\n2 0 9"), &["t.vrp:5: field `VEHICLES`: found `0`, expected a whole number of at least 1"]),
         (two!("CAPACITY: 1", "TIME_WINDOW_SECTION\n1 0 90\n2 0 9"), &["field `CAPACITY`: is given a second time"]),
+        (two!("DISTANCE: 100", "TIME_WINDOW_SECTION\n1 0 90\n2 0 9"), &["t.vrp:5: field `DISTANCE`: a limit on the length of routes is not supported", "remove the line"]),
+        (two!("SERVICE_TIME: 1", "TIME_WINDOW_SECTION\n1 0 90\n2 0 9\nSERVICE_TIME_SECTION\n1 0\n2 1"), &["t.vrp:5: field `SERVICE_TIME`: is given beside SERVICE_TIME_SECTION"]),
         (two!("COMMENT: c", "NODE_SCORE_SECTION\n1 0"), &["scores belong to orienteering, expected VRPTW"]),
     ],
 }
@@ -79,6 +81,7 @@ reader_suite! {
     valid: [SOLOMON],
     malformed: [
         ("", &["c.txt: ends before the line that begins with VEHICLE"][..]),
+        ("2 200 1\n0 4 5 0 0 12 0 0 0\n1 4 6 -1 9 9 9 2 0\n", &["c.txt:1: pickup and delivery with time windows", "without time windows"]),
         ("C1\nCUSTOMER\n", &["c.txt:2: found `CUSTOMER`, expected a line that begins with VEHICLE"]),
         ("C1\nVEHICLE\nNUMBER CAPACITY\n", &["field `CAPACITY`: ends before the number of vehicles"]),
         ("C1\nVEHICLE\nNUMBER CAPACITY\n25\n", &["c.txt:4: found 1 numbers, expected 2", "NUMBER, CAPACITY"]),
@@ -93,9 +96,9 @@ reader_suite! {
         (solomon!("3 200", "0 40 50 7 0 1236 0\n"), &["c.txt:10: field `DEMAND`: node 0 is the depot and has demand 7, expected 0"]),
         (solomon!("3 200", "0 40 50 0 0 1236 5\n"), &["c.txt:10: field `SERVICE TIME`: found 5 for the depot, expected 0"]),
         (solomon!("3 200", "0 40 50 0 0 1236 0\n0 45 68 10 912 967 90\n"), &["c.txt:11: field `CUST NO.`: node 0 occurs a second time, first on line 10"]),
-        (solomon!("3 200", "0 40 50 0 0 1236 0\n1 45 68 10 912 911 90\n"), &["c.txt:11: field `DUE DATE`: of node 1 is 911, before the window begins at 912"]),
-        (solomon!("3 200", "0 40 50 0 0 1236 0\n1 45 68 10 0 18 90\n"), &["c.txt:11: field `DUE DATE`: of node 1 is 18, and a vehicle straight from the depot is there at 18.6"]),
-        (solomon!("3 200", "0 40 50 0 0 1000 0\n1 45 68 10 912 967 90\n"), &["c.txt:11: field `READY TIME`: of node 1 is 912: a vehicle is back at 1020.6"]),
+        (solomon!("3 200", "0 40 50 0 0 1236 0\n1 45 68 10 912 911 90\n"), &["c.txt:11: field `DUE DATE`: the window of node 1 ends at 911, before it begins at 912"]),
+        (solomon!("3 200", "0 40 50 0 0 1236 0\n1 45 68 10 0 18 90\n"), &["c.txt:11: field `DUE DATE`: the window of node 1 ends at 18, and a vehicle straight from the depot is there at 18.6"]),
+        (solomon!("3 200", "0 40 50 0 0 1000 0\n1 45 68 10 912 967 90\n"), &["c.txt:11: field `READY TIME`: the window of node 1 begins at 912: a vehicle is back at 1020.6"]),
     ],
 }
 
@@ -113,8 +116,11 @@ reader_suite! {
         ("# capacity: 5\nx,y,demand,due\n0,0,0,9\n0,1,1,8:61\n", &["places.csv:4: field `due`: found `8:61`"]),
         ("# capacity: 5\nx,y,demand,due\n0,0,0,9\n0,1,1,-3\n", &["places.csv:4: field `due`: found -3, expected 0 or more"]),
         ("# capacity: 5\nx,y,demand,due\n0,0,0,9\n0,1,6,3\n", &["places.csv:4: field `demand`: found 6, which is above the capacity (5)"]),
-        ("# capacity: 5\nx,y,demand,ready_time,due_time\n0,0,0,0,99\n3,4,1,9,8\n", &["places.csv:4: field `due_time`: of node 2 is 8, before the window begins at 9"]),
-        ("# capacity: 5\nx,y,demand,depot,due\n3,4,1,0,4\n0,0,0,1,99\n", &["places.csv:3: field `due`: of node 1 is 4, and a vehicle straight from the depot is there at 5"]),
+        ("# capacity: 5\nx,y,demand,ready_time,due_time\n0,0,0,0,99\n3,4,1,9,8\n", &["places.csv:4: field `due_time`: the window of node 2 ends at 8, before it begins at 9"]),
+        ("# capacity: 5\nx,y,demand,depot,due\n3,4,1,0,4\n0,0,0,1,99\n", &["places.csv:3: field `due`: the window of node 1 ends at 4, and a vehicle straight from the depot is there at 5"]),
+        ("# capacity: 5\nx,y,demand,due\n0,0,0,18:00\n0,1,1,8:30\n0,2,1,9\n", &["places.csv:5: field `due`: found `9`, expected a time of day such as `18:00` on line 3", "hours or minutes", "`18:00` is read as 1080 minutes"]),
+        ("# capacity: 5\nx;y;demand;due\n0;0;0;9\n0;3;1;1,500\n", &["places.csv:4: field `due`: the window of node 2 ends at 1.5", "`1,500` is read as 1.5 (--decimal point changes it)"]),
+        ("# capacity: 5\nx,y,demand,service\n0,0,0,5\n0,1,1,3\n", &["places.csv:3: field `service`: found 5 for the depot, expected 0", "--depot"]),
         ("# capacity: 5\n# vehicles: 0\nx,y,demand,due\n0,0,0,9\n", &["field `vehicles`: found `0`, expected a whole number of at least 1"]),
         ("# capacity: 5\n# vehicles: 2.7\nx,y,demand,due\n0,0,0,9\n", &["places.csv:2: field `vehicles`: found `2.7`, expected a whole number of at least 1"]),
     ],
@@ -163,11 +169,40 @@ fn vrplib_files_say_windows_service_times_and_vehicles() {
 
 #[test]
 fn sections_decide_where_there_is_no_type() {
+    let (instance, notes) = read_file("a.vrp", &VRPLIB.replace("TYPE : VRPTW\n", ""));
+    assert_eq!((instance.problem(), &notes[..]), ("cvrptw", &[][..]));
+    let (_, notes) = read_file("a.vrp", &VRPLIB.replace("VEHICLES : 2\n", "COST_LIMIT : 2\n"));
+    assert_eq!(notes, ["line 4: `COST_LIMIT: 2` is not used"]);
+}
+
+/// The instance of a file of this name and the remarks on it.
+fn read_file(name: &str, text: &str) -> (Instance, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.vrp");
-    std::fs::write(&path, VRPLIB.replace("TYPE : VRPTW\n", "")).unwrap();
+    let path = folder.path().join(name);
+    std::fs::write(&path, text).unwrap();
     let (instance, notes) = crate::formats::read_instance_with(&path, &TableOptions::default()).unwrap();
-    assert_eq!((instance.problem(), notes.texts()), ("cvrptw", &[][..]));
+    (instance, notes.texts().to_vec())
+}
+
+#[test]
+fn solomons_files_may_have_no_name_and_the_line_ends_of_old_programs() {
+    let unnamed = SOLOMON.trim_start_matches("C1");
+    for text in [unnamed.to_owned(), unnamed.replace('\n', "\r"), unnamed.trim_start().replace('\n', "\r\n")] {
+        let (instance, _) = read_file("c.txt", &text);
+        assert_eq!((instance.problem(), instance.sites().name()), ("cvrptw", "c"));
+    }
+}
+
+#[test]
+fn a_speed_that_nothing_gives_is_said() {
+    let said = |comment: &str, places: &str, due: &str| {
+        let text = format!("# capacity: 5\n{comment}{places},demand,due\n50,8,0,{due}\n50.1,8,1,\n");
+        read_file("a.csv", &text).1.into_iter().filter(|note| note.contains("speed")).collect::<Vec<_>>()
+    };
+    let expected = "no speed is given: a kilometre takes a minute (60 km/h) (`# speed: N` above the header changes it)";
+    assert_eq!(said("", "lat,lon", "18:00"), [expected]);
+    assert!(said("", "x,y", "18:00")[0].contains("a unit of distance takes a minute"));
+    assert!(said("# speed: 60\n", "lat,lon", "18:00").is_empty() && said("", "lat,lon", "900").is_empty());
 }
 
 #[test]
@@ -177,16 +212,23 @@ fn a_limit_of_vehicles_is_used_and_too_low_a_one_refused() {
     assert_eq!(instance.downcast_ref::<Cvrptw>().unwrap().vehicles(), Some(2));
     assert_eq!(notes, ["line 3: `fleet_size: 3` is not used: `vehicles: N` limits their number"]);
     let folder = tempfile::tempdir().unwrap();
-    for (name, text) in [
-        ("one.csv", format!("# capacity: 10\n# vehicles: 1\n{rows}")),
-        ("one.txt", solomon!("1 10", "0 0 0 0 0 99 0\n1 1 1 8 0 50 0\n2 2 2 8 0 50 0\n").to_owned()),
+    for (name, text, place) in [
+        ("one.csv", format!("# capacity: 10\n# vehicles: 1\n{rows}"), "one.csv:2: field `vehicles`"),
+        (
+            "one.txt",
+            solomon!("1 10", "0 0 0 0 0 99 0\n1 1 1 8 0 50 0\n2 2 2 8 0 50 0\n").to_owned(),
+            "one.txt:5: field `NUMBER`",
+        ),
+        (
+            "one.vrp",
+            VRPLIB.replace("VEHICLES : 2", "VEHICLES : 1").replace(": 20", ": 10"),
+            "one.vrp:4: field `VEHICLES`",
+        ),
     ] {
         let path = folder.path().join(name);
         std::fs::write(&path, text).unwrap();
         let said = read_instance(&path).unwrap_err().to_string();
-        for part in [name, "number of vehicles", "1 is given, expected at least 2"] {
-            assert!(said.contains(part), "{said}");
-        }
+        assert!(said.contains(&format!("{place}: 1 is given, expected at least 2: demands are 1")), "{said}");
     }
 }
 

@@ -18,6 +18,8 @@ use crate::{Error, Result, depot};
 const DEMANDS: &str = "DEMAND_SECTION";
 const WINDOWS: &str = "TIME_WINDOW_SECTION";
 const SERVICE: &str = "SERVICE_TIME_SECTION";
+const UNIFORM_SERVICE: &str = "SERVICE_TIME";
+const VEHICLES: &str = "VEHICLES";
 
 pub(super) const TSPLIB: TsplibType = TsplibType {
     name: "VRPTW",
@@ -25,7 +27,7 @@ pub(super) const TSPLIB: TsplibType = TsplibType {
     sections: &[DEMANDS, tsplib::DEPOT_SECTION, WINDOWS, SERVICE],
     marker: Some(WINDOWS),
     sections_note: "time windows belong to vehicle routing with time windows (TYPE : VRPTW)",
-    keywords: &["CAPACITY", "SERVICE_TIME", "VEHICLES"],
+    keywords: &["CAPACITY", UNIFORM_SERVICE, VEHICLES],
     in_tenths: true,
     ending: "vrp",
 };
@@ -97,7 +99,7 @@ pub(super) struct Times {
 }
 
 /// The instance of numbers from a file; `error` is that of a node, the depot being node 0, and of its "ready", "due" or
-/// "service".
+/// "service", or that of the "vehicles".
 pub(super) fn build(
     routing: Cvrp,
     Times { windows, pace, vehicles }: Times,
@@ -106,12 +108,16 @@ pub(super) fn build(
     if windows.service[0] != 0.0 {
         return Err(error(0, "service", format!("found {} for the depot, expected 0", windows.service[0])));
     }
-    let instance = Cvrptw::unreachable_allowed(routing, windows, pace)?.with_vehicles(vehicles)?;
+    let instance = Cvrptw::unreachable_allowed(routing, windows, pace)?.with_vehicles(vehicles);
+    let instance = instance.map_err(|refused| match refused {
+        Error::Invalid { reason, .. } => error(0, "vehicles", reason),
+        other => other,
+    })?;
     match instance.fault() {
         None => Ok(instance),
         Some(Fault { node, field, reason }) => {
             let id = &instance.sites().ids()[node];
-            Err(error(node, field, format!("of node {id} {reason}")))
+            Err(error(node, field, format!("the window of node {id} {reason}")))
         }
     }
 }
@@ -134,9 +140,27 @@ pub(super) fn check_demands(
     Ok(())
 }
 
+/// Refuses keywords that would be without effect although routes have to keep them.
+fn check_keywords(file: &tsplib::File<'_>) -> Result<()> {
+    const LENGTH: &str = "DISTANCE";
+    if let Some(line) = file.line_of(LENGTH)? {
+        let reason = "a limit on the length of routes is not supported with time windows";
+        let hint = "remove the line; the end of the depot's window limits the time of every route";
+        return Err(file.error(line, reason).in_field(LENGTH).with_hint(hint));
+    }
+    match file.line_of(UNIFORM_SERVICE)? {
+        Some(line) if file.has(SERVICE) => {
+            let reason = format!("is given beside {SERVICE}, expected one of them");
+            Err(file.error(line, reason).in_field(UNIFORM_SERVICE).with_hint("remove one of them"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Reads a VRPLIB file.
 pub(super) fn read_tsplib(file: &tsplib::File<'_>) -> Result<Cvrptw> {
     let sites = file.sites()?;
+    check_keywords(file)?;
     let ids = sites.ids();
     let capacity = file.required_amount("CAPACITY", "capacity of a vehicle")?;
     let mut demands = file.amounts(DEMANDS, ids, "demand")?;
@@ -144,14 +168,14 @@ pub(super) fn read_tsplib(file: &tsplib::File<'_>) -> Result<Cvrptw> {
     let depot = file.depot(ids)?;
     check_demands(&demands, ids, depot, capacity)
         .map_err(|(line, reason)| file.error(line, reason).in_field(DEMANDS))?;
-    let uniform = file.amount("SERVICE_TIME", true)?.unwrap_or(0.0);
+    let uniform = file.amount(UNIFORM_SERVICE, true)?.unwrap_or(0.0);
     let mut service = match file.has(SERVICE) {
         true => file.amounts(SERVICE, ids, "service time")?,
         false => {
             (0..ids.len()).map(|node| Amount { line: 0, value: if node == depot { 0.0 } else { uniform } }).collect()
         }
     };
-    let vehicles = file.count("VEHICLES")?;
+    let (vehicles, line_of_vehicles) = (file.count(VEHICLES)?, file.line_of(VEHICLES)?);
     demands[..=depot].rotate_right(1);
     windows[..=depot].rotate_right(1);
     service[..=depot].rotate_right(1);
@@ -161,8 +185,9 @@ pub(super) fn read_tsplib(file: &tsplib::File<'_>) -> Result<Cvrptw> {
     let times =
         Times { windows: TimeWindows { ready: of(0), due: of(1), service: values(&service) }, pace: 1.0, vehicles };
     build(routing, times, |node, field, reason| match field {
+        "vehicles" => file.error(line_of_vehicles.unwrap_or(0), reason).in_field(VEHICLES),
         "service" => file.error(service[node].line, reason).in_field(SERVICE),
-        _ => file.error(windows[node].0, format!("{field} time {reason}")).in_field(WINDOWS),
+        _ => file.error(windows[node].0, reason).in_field(WINDOWS),
     })
 }
 
@@ -173,7 +198,7 @@ pub(super) fn tsplib_fields(instance: &Cvrptw) -> Option<tsplib::Fields<'_>> {
         return None;
     }
     let mut keywords = vec![("CAPACITY", routing.capacity())];
-    keywords.extend(instance.vehicles().map(|vehicles| ("VEHICLES", vehicles as f64)));
+    keywords.extend(instance.vehicles().map(|vehicles| (VEHICLES, vehicles as f64)));
     let sections = vec![
         (DEMANDS, vec![routing.demands()]),
         (WINDOWS, vec![&windows.ready[..], &windows.due[..]]),
@@ -190,17 +215,25 @@ pub(super) fn read_csv(sheet: &Sheet<'_>, options: &csv::Options) -> Result<Cvrp
         let over = || format!("found {value}, which is above the capacity ({capacity})");
         if depot::within(value, capacity) { Ok(()) } else { Err(over()) }
     })?;
-    let mut service = table.times("service", table.option("service_time").unwrap_or(0.0))?;
-    service[0] = 0.0;
-    let windows = TimeWindows { ready: table.times("ready", 0.0)?, due: table.times("due", f64::INFINITY)?, service };
+    // The time of a visit is that of customers.
+    let uniform = table.option("service_time").unwrap_or(0.0);
+    let service = table.times("service", |is_depot| if is_depot { 0.0 } else { uniform })?;
+    let windows =
+        TimeWindows { ready: table.times("ready", |_| 0.0)?, due: table.times("due", |_| f64::INFINITY)?, service };
     let routing = Cvrp::new(table.sites()?, demands, capacity)?;
-    let pace = table.option("speed").map_or(1.0, |speed| SPEED / speed);
+    let speed = table.option("speed");
+    let pace = speed.map_or(1.0, |speed| SPEED / speed);
     let vehicles = table.option("vehicles").map(count).transpose();
-    let vehicles = vehicles.map_err(|reason| Error::invalid("vehicles", reason))?;
-    let instance = build(routing, Times { windows, pace, vehicles }, |node, field, reason| {
-        table.error_at(node, field, reason).with_hint("times of day are minutes, and so are the times of driving")
+    let vehicles = vehicles.map_err(|reason| table.error_in_option("vehicles", reason))?;
+    let instance = build(routing, Times { windows, pace, vehicles }, |node, field, reason| match field {
+        "vehicles" => table.error_in_option(field, reason),
+        "service" => table.error_at(node, field, reason).with_hint(csv::ANOTHER_DEPOT),
+        _ => table.error_at(node, field, reason).with_hint("times of day are minutes, and so are the times of driving"),
     })?;
-    Ok(instance.with_times_of_day(table.has_times_of_day()))
+    Ok(match table.has_times_of_day() {
+        true => instance.with_times_of_day(speed),
+        false => instance,
+    })
 }
 
 /// Columns of a CSV table beside the nodes.

@@ -42,13 +42,16 @@ pub struct Cvrptw {
     pace: f64,
     vehicles: Option<usize>,
     of_day: bool,
+    /// If true, times are of day, and nothing says how fast vehicles drive.
+    is_pace_guessed: bool,
 }
 
-/// A time that no vehicle can keep.
+/// A window that no vehicle can keep.
 pub(super) struct Fault {
     pub(super) node: usize,
-    /// Name of the column: "ready", "due" or "service".
+    /// Name of the column: "ready" or "due".
     pub(super) field: &'static str,
+    /// The fault, of which the window is the subject.
     pub(super) reason: String,
 }
 
@@ -67,8 +70,8 @@ impl Cvrptw {
         let instance = Self::unreachable_allowed(routing, windows, pace)?;
         match instance.fault() {
             None => Ok(instance),
-            Some(Fault { node, field, reason }) => {
-                Err(Error::invalid(format!("{field} of node {}", instance.sites().ids()[node]), reason))
+            Some(Fault { node, reason, .. }) => {
+                Err(Error::invalid(format!("window of node {}", instance.sites().ids()[node]), reason))
             }
         }
     }
@@ -83,7 +86,7 @@ impl Cvrptw {
             let reason = format!("{} given for {} nodes", windows.due.len(), routing.len());
             return Err(Error::invalid("due time of each node", reason));
         }
-        Ok(Self { routing, windows, pace, vehicles: None, of_day: false })
+        Ok(Self { routing, windows, pace, vehicles: None, of_day: false, is_pace_guessed: false })
     }
 
     /// The same instance with at most so many vehicles.
@@ -107,10 +110,22 @@ impl Cvrptw {
         Ok(self)
     }
 
-    /// The same instance with times that are minutes since midnight, shown as times of day.
+    /// The same instance with times that are minutes since midnight, shown as times of day; `speed` is the one that was
+    /// given.
     #[must_use]
-    pub(super) fn with_times_of_day(self, of_day: bool) -> Self {
-        Self { of_day, ..self }
+    pub(super) fn with_times_of_day(self, speed: Option<f64>) -> Self {
+        Self { of_day: true, is_pace_guessed: speed.is_none(), ..self }
+    }
+
+    /// Says how fast vehicles drive where times of day need it and nothing does. Distances of a file of their own may be
+    /// minutes.
+    pub(super) fn note(&self) -> Option<String> {
+        let unit = match self.sites().metric() {
+            Metric::GreatCircleKm => "a kilometre takes a minute (60 km/h)",
+            Metric::Explicit(_) => return None,
+            _ => "a unit of distance takes a minute",
+        };
+        self.is_pace_guessed.then(|| format!("no speed is given: {unit} (`# speed: N` above the header changes it)"))
     }
 
     /// The same instance with another best-known cost.
@@ -218,21 +233,26 @@ impl Cvrptw {
         (0..ready.len()).find_map(|node| {
             let fault = |field, reason| Some(Fault { node, field, reason });
             if due[node].is_nan() || due[node] < 0.0 || (due[node].is_finite() && !is_coordinate(due[node])) {
-                return fault("due", format!("{} is not a number from 0 to 1e100", due[node]));
+                return fault("due", format!("ends at {}, expected a number from 0 to 1e100", due[node]));
             }
             if due[node] < ready[node] {
-                return fault("due", format!("is {}, before the window begins at {}", due[node], ready[node]));
+                return fault("due", format!("ends at {}, before it begins at {}", due[node], ready[node]));
             }
             let [out, back] = [self.sites().distance(0, node), self.sites().distance(node, 0)].map(|d| self.pace * d);
             let begin = (ready[0] + out).max(ready[node]);
             if !depot::within(begin, due[node]) {
-                return fault("due", format!("is {}, and a vehicle straight from the depot is there at {begin}", due[node]));
+                let reason =
+                    format!("ends at {}, and a vehicle straight from the depot is there at {begin}", due[node]);
+                return fault("due", reason);
             }
             let home = begin + service[node] + back;
             if !depot::within(home, due[0]) {
                 return fault(
                     "ready",
-                    format!("is {}: a vehicle is back at {home}, and the depot closes at {}", ready[node], due[0]),
+                    format!(
+                        "begins at {}: a vehicle is back at {home}, and the depot closes at {}",
+                        ready[node], due[0]
+                    ),
                 );
             }
             None

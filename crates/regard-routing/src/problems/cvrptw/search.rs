@@ -94,6 +94,10 @@ impl SolverInstance for Cvrptw {
         facts
     }
 
+    fn note(&self) -> Option<String> {
+        Cvrptw::note(self)
+    }
+
     fn repair(&self, solution: Vec<usize>) -> Option<Vec<usize>> {
         if SolverInstance::check(self, &solution).is_ok() {
             return Some(solution);

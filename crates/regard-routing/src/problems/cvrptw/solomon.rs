@@ -9,6 +9,7 @@ use std::path::Path;
 
 use super::files::{self, Times};
 use super::{Cvrptw, TimeWindows};
+use crate::formats::stem;
 use crate::formats::tsplib::Amount;
 use crate::instance::OwnFormat;
 use crate::problems::cvrp::Cvrp;
@@ -20,13 +21,34 @@ pub(super) const FORMAT: OwnFormat = OwnFormat { title: "Solomon's format", endi
 /// Columns of the table of customers, the depot in its first row.
 const FIELDS: [&str; 7] = ["CUST NO.", "XCOORD.", "YCOORD.", "DEMAND", "READY TIME", "DUE DATE", "SERVICE TIME"];
 
-/// A name, `VEHICLE`, `NUMBER CAPACITY`, then `CUSTOMER`.
+/// A name, which may be missing, `VEHICLE`, `NUMBER CAPACITY`, then `CUSTOMER`; or [`is_of_li_and_lim`], to be refused.
 fn recognises(text: &str) -> bool {
-    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).skip(1).take(6);
-    let begins = |line: Option<&str>, word: &str| line.is_some_and(|line| line.to_ascii_uppercase().starts_with(word));
-    begins(lines.next(), "VEHICLE")
-        && begins(lines.next(), "NUMBER")
-        && lines.any(|line| begins(Some(line), "CUSTOMER"))
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).take(7).collect();
+    let mut rest = lines[usize::from(has_name(&lines)).min(lines.len())..].iter();
+    let is_solomons = rest.next().is_some_and(|line| begins(line, "VEHICLE"))
+        && rest.next().is_some_and(|line| begins(line, "NUMBER"))
+        && rest.any(|line| begins(line, "CUSTOMER"));
+    is_solomons || is_of_li_and_lim(&lines)
+}
+
+/// If true, a line begins with a word, in any case.
+fn begins(line: &str, word: &str) -> bool {
+    line.to_ascii_uppercase().starts_with(word)
+}
+
+/// If true, the first of the lines of content is a name, not yet the first heading.
+fn has_name(lines: &[&str]) -> bool {
+    !(lines.len() >= 2 && begins(lines[0], "VEHICLE") && begins(lines[1], "NUMBER"))
+}
+
+/// If true, the lines of content are those of Li and Lim's instances, which descend from Solomon's: the number of
+/// vehicles, their capacity and their speed, then rows of nine numbers, the last of which name the pickup and the delivery.
+fn is_of_li_and_lim(lines: &[&str]) -> bool {
+    let numbers = |line: &&str| {
+        let words = line.split_whitespace().map(|word| word.parse::<f64>().is_ok());
+        words.clone().all(|is_number| is_number).then(|| words.count())
+    };
+    lines.len() >= 2 && numbers(&lines[0]) == Some(3) && lines[1..].iter().all(|line| numbers(line) == Some(9))
 }
 
 /// Reads an instance; `path` names the file in errors.
@@ -35,8 +57,17 @@ pub(super) fn read(text: &str, path: &Path) -> Result<Cvrptw> {
     let lines: Vec<(usize, String)> =
         (1..).zip(text.lines().map(trimmed)).filter(|(_, line)| !line.is_empty()).collect();
     let fault = |line: usize, field: &str, reason: String| Error::parse(path, line, reason).in_field(field);
+    let head: Vec<&str> = lines.iter().take(2).map(|(_, line)| line.as_str()).collect();
+    if is_of_li_and_lim(&head) {
+        let reason = "pickup and delivery with time windows (Li and Lim's format) is not supported";
+        let hint = "a table (CSV) with a column `pickup` is pickup and delivery without time windows";
+        return Err(Error::parse(path, lines[0].0, reason).with_hint(hint));
+    }
     let mut rest = lines.iter();
-    let name = rest.next().map_or("", |(_, line)| line.as_str());
+    let name = match has_name(&head) {
+        true => rest.next().map_or(String::new(), |(_, line)| line.clone()),
+        false => stem(path),
+    };
     for heading in ["VEHICLE", "NUMBER"] {
         expect(path, rest.next(), heading)?;
     }
@@ -79,6 +110,7 @@ pub(super) fn read(text: &str, path: &Path) -> Result<Cvrptw> {
         let field = match field {
             "ready" => FIELDS[4],
             "due" => FIELDS[5],
+            "vehicles" => return fault(*at, "NUMBER", reason),
             _ => FIELDS[6],
         };
         fault(lines[node], field, reason)
@@ -91,7 +123,7 @@ fn expect(path: &Path, line: Option<&(usize, String)>, heading: &str) -> Result<
     let Some((number, found)) = line else {
         return Err(Error::parse(path, 0, format!("ends before the line that begins with {heading}")));
     };
-    if found.to_ascii_uppercase().starts_with(heading) {
+    if begins(found, heading) {
         return Ok(());
     }
     let reason = format!("found `{}`, expected a line that begins with {heading}", shown(found));

@@ -51,9 +51,16 @@ fn the_first_broken_rule_is_named_by_ids() {
 fn what_cannot_be_is_refused() {
     let said = |ready, due, service| line(ready, due, service).unwrap_err().to_string();
     let zeros = [0.0; 4];
-    assert_eq!(said(zeros, [20.0, 9.0, 1.0, 9.0], 0.0), "due of node 2: is 1, and a vehicle straight from the depot is there at 2");
-    assert!(said([0.0, 8.0, 0.0, 0.0], [9.0; 4], 1.0).starts_with("ready of node 1: is 8: a vehicle is back at 10"));
-    assert!(said(zeros, [20.0, f64::NAN, 9.0, 9.0], 0.0).starts_with("due of node 1: NaN is not a number"));
+    assert_eq!(
+        said(zeros, [20.0, 9.0, 1.0, 9.0], 0.0),
+        "window of node 2: ends at 1, and a vehicle straight from the depot is there at 2"
+    );
+    assert!(
+        said([0.0, 8.0, 0.0, 0.0], [9.0; 4], 1.0).starts_with("window of node 1: begins at 8: a vehicle is back at 10")
+    );
+    assert!(
+        said(zeros, [20.0, f64::NAN, 9.0, 9.0], 0.0).starts_with("window of node 1: ends at NaN, expected a number")
+    );
     assert!(said([0.0, -1.0, 0.0, 0.0], [20.0; 4], 0.0).contains("ready time of node 1: -1"));
     assert!(line([0.0; 4], [f64::INFINITY; 4], 3.0).is_ok());
     let instance = line(zeros, [20.0; 4], 0.0).unwrap();
@@ -88,7 +95,8 @@ fn random(seed: u64, customers: usize, tenths: bool) -> Cvrptw {
 fn random_detours(seed: u64, customers: usize) -> Cvrptw {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let nodes = customers + 1;
-    let ways = (0..nodes * nodes).map(|at| if at % (nodes + 1) == 0 { 0.0 } else { f64::from(random.random_range(1..70)) });
+    let ways =
+        (0..nodes * nodes).map(|at| if at % (nodes + 1) == 0 { 0.0 } else { f64::from(random.random_range(1..70)) });
     let matrix = DistanceMatrix::from_rows(nodes, ways.collect()).unwrap();
     random_windows(Sites::new("detours", Metric::Explicit(matrix), vec![]).unwrap(), &mut random)
 }

@@ -24,7 +24,8 @@ reader_suite! {
     render: render,
     valid: [PLANE, EARTH, TABS],
     malformed: [
-        ("", &["cities.csv:1: found the columns ``, expected `id,x,y` or `id,lat,lon`", "names the columns"][..]),
+        ("", &["cities.csv: is empty, expected a header such as `id,x,y` or `id,lat,lon`"][..]),
+        ("# capacity: 5\n", &["cities.csv: has only comments, expected a header"]),
         ("1,2.5,3.5\n2,1,1\n", &["cities.csv:1: found the columns `1,2.5,3.5`"]),
         ("id,x\n1,2\n", &["expected `id,x,y`"]),
         ("id,lat,y\n1,2,3\n", &["found the columns `id,lat,y`"]),

@@ -148,6 +148,32 @@ fn rows_of_one_id_are_stops_one_stop_or_an_error() {
 }
 
 #[test]
+fn rows_that_are_one_stop_have_the_same_times() {
+    let of = |again: &str, duplicates| {
+        let text = format!("id,x,y,demand,due,service\nd,0,0,,,\na,1,1,2,20,5\na,1,1,{again}\n");
+        with(&text, &TableOptions { duplicates: Some(duplicates), ..capacity(9.0) })
+    };
+    assert_eq!(of("3,20,5", Duplicates::Sum).unwrap().0.sites().len(), 2);
+    let error = of("3,30,5", Duplicates::Sum).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "t.csv:4: field `due`: differs from line 3, expected the same in all rows of one stop"
+    );
+    assert!(error.hint().unwrap().contains("--duplicates keep"));
+    assert!(of("3,20,7", Duplicates::Sum).unwrap_err().to_string().contains("field `service`"));
+    assert_eq!(of("3,30,5", Duplicates::Keep).unwrap().0.sites().len(), 3);
+}
+
+#[test]
+fn rows_with_plain_numbers_among_times_of_day_can_be_skipped() {
+    let text = "id,x,y,demand,ready\nd,0,0,,8:00\na,1,1,2,9\nb,1,1,2,9:00\nc,2,2,1,0\n";
+    assert!(with(text, &capacity(9.0)).unwrap_err().to_string().starts_with("t.csv:3: field `ready`: found `9`"));
+    let (instance, _) =
+        with(text, &TableOptions { skip_bad: true, ..capacity(9.0) }).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(instance.sites().ids(), ["d", "b", "c"]);
+}
+
+#[test]
 fn words_for_ids_refuse_no_table() {
     let (instance, _) = with("x,y,Ort\n0,0,Ulm\n1,1,Ulm\n", &TableOptions::default()).unwrap();
     assert_eq!(instance.sites().ids(), ["Ulm", "Ulm#2"]);
@@ -187,7 +213,14 @@ fn options_that_cannot_apply_are_refused() {
         ("x,y\n1,2\n", value("required_prize"), "--required-prize does not apply", "`--column penalty=NAME`"),
         ("x,y\n1,2\n", value("max_length"), "--max-length does not apply", "`--column"),
         ("x,y\n1,2\n", depot, "--depot does not apply", "leave it out"),
-        ("# capacity: 9\nx,y,demand\n1,2,\n", value("required_prize"), "--required-prize does not apply", "NAME"),
+        (
+            "# capacity: 9\nx,y,demand\n1,2,\n",
+            value("required_prize"),
+            "--required-prize does not apply",
+            "leave it out",
+        ),
+        ("# capacity: 9\nx,y,demand,due\n1,2,,\n", value("max_length"), "--max-length does not apply", "leave it out"),
+        ("id,x,y,pickup\na,1,2,\n", value("capacity"), "--capacity does not apply", "leave it out"),
     ] {
         let error = with(text, &options).unwrap_err();
         assert!(
@@ -207,6 +240,10 @@ fn options_that_cannot_apply_are_refused() {
     assert!(error.to_string().contains("--capacity is for tables"), "{error}");
     let (_, notes) = crate::formats::read_instance_with(&path, &TableOptions::default()).unwrap();
     assert_eq!(notes.texts(), ["line 4: `VEHICLES: 1` is not used: the number of vehicles is not limited"]);
+    let limited = std::fs::read_to_string(&path).unwrap().replace("VEHICLES: 1", "DISTANCE: 9");
+    std::fs::write(&path, limited).unwrap();
+    let (_, notes) = crate::formats::read_instance_with(&path, &TableOptions::default()).unwrap();
+    assert_eq!(notes.texts(), ["line 4: `DISTANCE: 9` is not used"]);
 }
 
 #[test]

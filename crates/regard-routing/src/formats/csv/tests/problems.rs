@@ -28,7 +28,7 @@ reader_suite! {
     render: render,
     valid: [ROUTES, SPLIT, PRIZES, PENALTIES, "x,y\n1,2\n"],
     malformed: [
-        ("", &["cities.csv:1: found the columns ``"][..]),
+        ("", &["cities.csv: is empty"][..]),
         ("x,demand\n1,2\n", &["found the columns `x,demand`, expected `id,x,y`"]),
         ("x,y,demand\n0,0,0\n1,1,1\n", &["cities.csv: has no capacity, which vehicle routing needs", "`--capacity 100`", "`# capacity: 100`"]),
         ("x,y,prize\n0,0,0\n1,1,1\n", &["has no max_length, which orienteering needs", "`# max_length: 40`"]),
