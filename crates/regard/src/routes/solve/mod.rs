@@ -248,8 +248,14 @@ pub fn solve_watched<S: SolverInstance>(
         (search.cost, search.tour) = shortest_of_few(n, |tour| instance.cost(tour));
     } else {
         if let Some(solution) = first {
-            let name = if fewest.is_some() { "fewest vehicles" } else { "warm start" };
-            search.start(name, solution, start)?;
+            let started = match fewest {
+                // What was found need not keep a limit of the file.
+                Some(_) => {
+                    search.start("fewest vehicles", solution, start).map_err(|broken| not_found(instance, broken))
+                }
+                None => search.start("warm start", solution, start),
+            };
+            started?;
         }
         let mut run = || search.run(model, options, start);
         match &options.stop {
@@ -270,13 +276,18 @@ pub fn solve_watched<S: SolverInstance>(
     // A search that was cancelled ends early, with a solution that nobody waits for.
     regard_data::cancel::check();
     if let Err(broken) = instance.check(&search.tour) {
-        let vehicles = instance.facts().into_iter().find(|(name, _)| *name == "vehicles");
-        let limit = vehicles.map_or_else(String::new, |(_, vehicles)| format!(", or more vehicles than {vehicles}"));
-        let hint = format!("more time (`--time`){limit} may allow one; there may be none");
-        return Err(Error::from(broken).with_hint(format!("no solution was found that keeps every rule: {hint}")));
+        return Err(not_found(instance, broken.into()));
     }
     let Search { tour, cost, stages, .. } = search;
     Ok(Solution { tour, cost, stages, seconds: start.elapsed().as_secs_f64() })
+}
+
+/// The error of a solution that breaks a rule, where no other was found.
+fn not_found<S: SolverInstance>(instance: &S, broken: Error) -> Error {
+    let vehicles = instance.facts().into_iter().find(|(name, _)| *name == "vehicles");
+    let limit = vehicles.map_or_else(String::new, |(_, vehicles)| format!(", or more vehicles than {vehicles}"));
+    let hint = format!("more time (`--time`){limit} may allow one; there may be none");
+    broken.with_hint(format!("no solution was found that keeps every rule: {hint}"))
 }
 
 /// Share of the time in which vehicles are saved.
