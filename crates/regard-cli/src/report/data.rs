@@ -223,7 +223,7 @@ impl CheckReport {
 
     pub(crate) fn plain(&self) -> String {
         let Self { file, metric, .. } = self;
-        let mut text = format!("{file}   {} nodes   {metric}", number::count(self.n));
+        let mut text = format!("{file}   {}   {metric}", number::of(self.n, "node"));
         if self.problem != registry::DEFAULT {
             text += &format!("   {}", self.problem);
         }

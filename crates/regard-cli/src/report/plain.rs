@@ -81,7 +81,7 @@ pub(crate) fn verdict(instance: &Instance, solution: &Solution, written: &[Strin
         SolutionFormat::Visits => {
             let what = if instance.maximises() { "prize" } else { "cost" };
             let visited = routes.iter().map(Vec::len).sum::<usize>();
-            format!("{what} {amount} with {} nodes, feasible", number::count(visited))
+            format!("{what} {amount} with {}, feasible", number::of(visited, "node"))
         }
     };
     if let Some(best) = instance.best_known() {

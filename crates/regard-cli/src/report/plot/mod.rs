@@ -69,7 +69,7 @@ fn add_heading(scene: &mut Scene, instance: &Instance, solution: &[usize]) {
     let (sites, value) = (instance.sites(), instance.value(solution));
     let amount = number::quantity(value, sites.unit());
     let routes = instance.routes(solution);
-    let mut facts = vec![format!("{} nodes", number::count(sites.len()))];
+    let mut facts = vec![number::of(sites.len(), "node")];
     facts.push(match instance.solution_format() {
         SolutionFormat::Tour => format!("tour {amount}"),
         SolutionFormat::Routes => format!("{}, {amount}", number::of(routes.len(), "route")),
