@@ -110,6 +110,31 @@ fn short_series_are_forecast_with_a_warning() {
 }
 
 #[test]
+fn a_short_series_leaves_the_back_test_to_the_long_ones() {
+    let wave: Vec<f64> = (0..200).map(|at| 100.0 + [9.0, 4.0, -2.0, -6.0, 1.0, 3.0, -9.0][at % 7]).collect();
+    let names = vec!["a".to_owned(), "new".to_owned()];
+    let options = ForecastOptions { names, ..options(14, &[7]) };
+    let found = forecast(&[wave.clone(), vec![10.0, 11.0]], &options).unwrap();
+    assert_eq!(found.back_test.as_ref().map(|back_test| back_test.rows), Some(14));
+    found.series[0].values.iter().zip(&wave[4..]).for_each(|(value, truth)| assert!((value - truth).abs() < 0.1));
+    assert!(found.series[1].values.iter().all(|value| (10.0..=11.0).contains(value)), "{:?}", found.series[1].values);
+    let said = found.warnings.iter().filter(|warning| warning.starts_with("series `new` has fewer than 16 rows"));
+    assert_eq!(said.count(), 1, "{:?}", found.warnings);
+}
+
+#[test]
+fn intervals_after_a_break_have_the_width_of_later_errors() {
+    let noise = [2.4, 0.4, 0.3, 3.0, 2.5, -2.2, 0.7, 1.0, -2.2, 1.7, -1.6, 3.8, 1.5];
+    let values: Vec<f64> = (0..120).map(|at| if at < 107 { 0.0 } else { 19.0 + noise[at - 107] }).collect();
+    let found = forecast(&[values], &options(7, &[7])).unwrap();
+    let interval = &found.series[0].intervals[0];
+    assert!(interval.high.iter().zip(&interval.low).all(|(high, low)| high - low > 1.0), "{interval:?}");
+    // The rounding of a sum of members is not outside the interval of a constant series.
+    let constant = forecast(&[vec![0.1; 60]], &options(7, &[7])).unwrap();
+    assert!(constant.back_test.unwrap().coverage.iter().all(|level| level.coverage == 100.0));
+}
+
+#[test]
 fn lines_and_seasons_are_continued() {
     let line: Vec<f64> = (0..60).map(|at| 10.0 + 2.0 * at as f64).collect();
     let found = forecast(&[line], &options(6, &[])).unwrap();

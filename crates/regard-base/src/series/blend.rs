@@ -357,7 +357,15 @@ pub(super) fn fit_weights(plan: &Plan, members: &Members) -> Weights {
             }
         }
     }
-    let of_series = validation.weights(rule, None);
+    let mut of_series = validation.weights(rule, None);
+    // What is fitted to a few rows is worth nothing, whatever it is worth for longer series.
+    let mut measured = vec![false; plan.len()];
+    validation.windows.iter().for_each(|window| measured[window.series] = true);
+    for (at, weights) in of_series.iter_mut().enumerate().filter(|(at, _)| !measured[*at]) {
+        if plan.series[at].whole().values.len() < plan.fewest_rows() {
+            *weights = of_few_rows(members);
+        }
+    }
     let mut unseen = vec![vec![vec![]; plan.origins.len()]; plan.len()];
     let origins: Vec<usize> = plan.origins_of(OriginKind::Validation).collect();
     for (number, &at) in origins.iter().enumerate() {
@@ -402,6 +410,12 @@ fn prior(members: &Members) -> Vec<f64> {
         _ => 0.0,
     };
     normalised(members.names().map(weight).collect())
+}
+
+/// Weights for a series of a few rows: its last value, that a season before where it has one, and its mean.
+fn of_few_rows(members: &Members) -> Vec<f64> {
+    let is_simple = |name: &str| matches!(name, "Naive" | "WindowAverage") || name.starts_with("SeasonalNaive");
+    normalised(members.names().map(|name| f64::from(u8::from(is_simple(name)))).collect())
 }
 
 #[cfg(test)]

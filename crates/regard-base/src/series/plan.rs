@@ -21,7 +21,7 @@ const MOST_ORIGINS: usize = 24;
 /// alone, and older errors have little weight.
 const LONGEST_SPAN: usize = 9;
 /// Warnings name at most so many series.
-const MOST_NUMBERED: usize = 5;
+const MOST_NAMED: usize = 5;
 /// Series whose back-test by simple forecasts tells, with a time limit, for how many it can be done; spread over all.
 const PILOT: usize = 64;
 /// The share of the time that the back-test by simple forecasts may take.
@@ -41,6 +41,8 @@ pub struct ForecastOptions {
     pub seasons: Option<Vec<usize>>,
     /// Levels of intervals in percent, above 0 and at most 99.9.
     pub levels: Vec<f64>,
+    /// Names of the series, as warnings show them; if empty, their numbers, counted from 1.
+    pub names: Vec<String>,
     /// Time for everything. Without a limit all members run, and the result is the same on every machine. With one,
     /// simple forecasts of all series come first; other members follow as long as there is time, and with very many
     /// series the back-test is one of some of them.
@@ -49,7 +51,13 @@ pub struct ForecastOptions {
 
 impl Default for ForecastOptions {
     fn default() -> Self {
-        Self { horizon: 1, seasons: None, levels: vec![80.0, 95.0], budget: Budget::unlimited() }
+        Self {
+            horizon: 1,
+            seasons: None,
+            levels: vec![80.0, 95.0],
+            names: vec![],
+            budget: Budget::unlimited(),
+        }
     }
 }
 
@@ -127,10 +135,10 @@ impl Plan {
         // Gaps are filled with the season of the clock, since seasons are found in values without gaps.
         let clock = given.as_ref().and_then(|seasons| seasons.iter().copied().min()).unwrap_or(1);
         let histories: Vec<History> = series.par_iter().map(|values| History::new(values, clock)).collect();
-        let reference = lower_quartile(&histories);
+        let reference = |season: usize| reference(&histories, season, options.horizon);
         let mut seasons = given.unwrap_or_else(|| {
             // No more rows are ever held out, and these choose no season either, not even by filling a gap before.
-            let held_out = given_rows.unwrap_or(options.horizon.min(reference / 3));
+            let held_out = given_rows.unwrap_or(options.horizon.min(reference(clock) / 3));
             let seen = |values: &Vec<f64>| History::new(&values[..values.len().saturating_sub(held_out)], 1).values;
             found_seasons(series, seen)
         });
@@ -148,6 +156,7 @@ impl Plan {
             fits
         });
         let season = seasons.first().copied().unwrap_or(1);
+        let reference = reference(season);
         let origins = match given_rows {
             None => origins(reference, season, options.horizon, series.len()),
             Some(held_out) => origins_with_held_out(reference, season, options.horizon, series.len(), held_out),
@@ -283,10 +292,24 @@ impl Plan {
         self.time_left().is_some_and(|left| left.is_zero())
     }
 
-    /// Numbers of series, counted from 1.
-    fn numbers(&self, holds: impl Fn(&Prepared) -> bool) -> Vec<usize> {
-        let found = self.series.iter().enumerate().filter(|(_, one)| holds(one));
-        found.map(|(at, _)| at + 1).collect()
+    /// Some series by their names, followed by the verb for one or for several; `None` where there are none.
+    fn named(&self, verbs: [&str; 2], holds: impl Fn(&Prepared) -> bool) -> Option<String> {
+        let found: Vec<usize> =
+            self.series.iter().enumerate().filter(|(_, one)| holds(one)).map(|(at, _)| at).collect();
+        let name = |at: &usize| self.options.names.get(*at).map_or_else(|| (at + 1).to_string(), |name| format!("`{name}`"));
+        let shown: Vec<String> = found.iter().take(MOST_NAMED).map(name).collect();
+        let [one, several] = verbs;
+        match (found.len(), found.len() - shown.len()) {
+            (0, _) => None,
+            (1, _) => Some(format!("series {} {one}", shown[0])),
+            (_, 0) => Some(format!("series {} {several}", shown.join(", "))),
+            (_, more) => Some(format!("series {} and {more} more {several}", shown.join(", "))),
+        }
+    }
+
+    /// The rows below which a series without errors of its own has simple forecasts alone.
+    pub(super) fn fewest_rows(&self) -> usize {
+        2 * self.season() + 2
     }
 
     fn warn(&mut self) {
@@ -297,17 +320,14 @@ impl Plan {
                 if filled == 1 { "value" } else { "values" },
                 if filled == 1 { "is" } else { "are" }));
         }
-        let empty = self.numbers(|one| one.full.values.is_empty());
-        if !empty.is_empty() {
-            self.warnings.push(format!("{} no value; the forecast is 0", have(&empty)));
-        }
-        let constant = |one: &Prepared| {
+        let is_constant = |one: &Prepared| {
             one.full.values.len() > 1 && one.full.values.iter().all(|value| *value == one.full.values[0])
         };
-        let constant = self.numbers(constant);
-        if !constant.is_empty() {
-            self.warnings.push(format!("{} one value in all rows; the forecast is that value", have(&constant)));
-        }
+        let empty = self.named(["has", "have"], |one| one.full.values.is_empty());
+        let constant = self.named(["has", "have"], is_constant);
+        self.warnings.extend(empty.map(|series| format!("{series} no value; the forecast is 0")));
+        self.warnings
+            .extend(constant.map(|series| format!("{series} one value in all rows; the forecast is that value")));
         let Some(first) = self.origins.first().filter(|origin| origin.kind != OriginKind::End) else {
             self.warnings.push(
                 "the series are too short for a back-test; forecasts are means of simple ones, and intervals come \
@@ -322,23 +342,22 @@ impl Plan {
                 self.options.horizon, first.steps
             ));
         }
-        let short = self.series.iter().filter(|one| !one.full.values.is_empty());
-        let short = short.filter(|one| one.full.values.len() < first.offset + 2).count();
-        if short > 0 {
-            self.warnings.push(format!(
-                "{short} series are too short for all of the back-test; other series' weights and errors stand in"
-            ));
-        }
-    }
-}
-
-/// Names some series by their numbers, and leaves out most of many.
-fn have(numbers: &[usize]) -> String {
-    let shown: Vec<String> = numbers.iter().take(MOST_NUMBERED).map(ToString::to_string).collect();
-    match (numbers.len(), numbers.len() - shown.len()) {
-        (1, _) => format!("series {} has", shown[0]),
-        (_, 0) => format!("series {} have", shown.join(", ")),
-        (_, more) => format!("series {} and {more} more have", shown.join(", ")),
+        let rows = |one: &Prepared| one.full.values.len();
+        let (whole, fewest) = (first.offset + 2, self.fewest_rows());
+        // The last validation origin is the one that the shortest series have.
+        let validated = self.origins_of(OriginKind::Validation).last().map_or(0, |at| self.origins[at].offset + 2);
+        let is_simple = |one: &Prepared| (1..fewest.min(validated)).contains(&rows(one));
+        let simple = self.named(["has", "have"], is_simple);
+        let short = self.named(["is", "are"], |one| (1..whole).contains(&rows(one)) && !is_simple(one));
+        self.warnings.extend(simple.map(|series| {
+            format!(
+                "{series} fewer than {fewest} rows and no back-test: the forecast is a mean of naive ones, and other \
+                 series' errors give its intervals"
+            )
+        }));
+        self.warnings.extend(short.map(|series| {
+            format!("{series} too short for all of the back-test; other series' weights and errors stand in")
+        }));
     }
 }
 
@@ -367,11 +386,27 @@ fn spread(all: usize, most: usize) -> impl Iterator<Item = usize> {
     (0..count).map(move |at| at * all / count)
 }
 
-/// The length that at least three quarters of the series have.
-fn lower_quartile(histories: &[History]) -> usize {
+/// The rows by which origins are placed: those that at least three quarters of the series have. Where these are too few
+/// to back-test half of the horizon, those that the series with three quarters of all values have, so that a few short
+/// series do not take the back-test from the others.
+fn reference(histories: &[History], season: usize, horizon: usize) -> usize {
     let mut lengths: Vec<usize> = histories.iter().map(|one| one.values.len()).filter(|length| *length > 0).collect();
     lengths.sort_unstable();
-    lengths.get(lengths.len() / 4).copied().unwrap_or(0)
+    let quartile = lengths.get(lengths.len() / 4).copied().unwrap_or(0);
+    let steps = |rows: usize| {
+        let first = origins(rows, season, horizon, lengths.len())[0];
+        if first.kind == OriginKind::End { 0 } else { first.steps }
+    };
+    if 2 * steps(quartile) >= horizon {
+        return quartile;
+    }
+    let all: usize = lengths.iter().sum();
+    let mut values = 0;
+    let of_values = lengths.iter().copied().find(|length| {
+        values += length;
+        4 * values > all
+    });
+    of_values.filter(|rows| steps(*rows) > steps(quartile)).unwrap_or(quartile)
 }
 
 /// Origins for series of `rows`: the last `horizon` rows are held out, and validation origins are spread over the
@@ -435,9 +470,20 @@ impl Prepared {
         let cut: Vec<Option<Vec<f64>>> = origins.iter().map(cut_at).collect();
         let mut prepared = Self { full, cut, known, scale: 1.0, tested: true };
         let held_out = origins.iter().find(|origin| origin.kind == OriginKind::HeldOut).map_or(0, |one| one.offset);
-        let rows = prepared.full.values.len().saturating_sub(held_out);
-        prepared.scale = mase_scale(&prepared.known[..rows], season);
+        // A series that lies in the held-out rows is not back-tested, and all of it tells its scale.
+        let rows = Some(prepared.known.len().saturating_sub(held_out)).filter(|rows| *rows > 1);
+        prepared.scale = mase_scale(&prepared.known[..rows.unwrap_or(prepared.known.len())], season);
         prepared
+    }
+
+    /// If true, the series had one value alone until the end of the targets of an origin, and has others before a later
+    /// one: errors after the former say nothing of the latter.
+    pub(super) fn was_constant(&self, origin: &Origin, later: &Origin) -> bool {
+        let mut known = self.known.iter().enumerate().filter(|(_, value)| !value.is_nan());
+        let first = known.next().map(|(_, value)| *value);
+        let change = known.find(|(_, value)| Some(**value) != first).map_or(self.known.len(), |(at, _)| at);
+        let rows = |offset: usize| self.known.len().saturating_sub(offset);
+        rows(origin.offset) + origin.steps <= change && change < rows(later.offset)
     }
 
     /// The values before an origin in the unit of the whole series; `None` if fewer than two are left, or none at
@@ -558,6 +604,17 @@ mod tests {
         assert_eq!(history.len(), 40 - offset);
         assert_eq!(history.last().copied(), Some((40 - offset - 2) as f64));
         assert!(plan.warnings[0].starts_with("1 missing value in 1 series"));
+    }
+
+    #[test]
+    fn a_few_short_series_leave_the_origins_of_the_long_ones() {
+        let placed = |lengths: &[usize]| {
+            let histories: Vec<History> = lengths.iter().map(|rows| History::new(&vec![1.0; *rows], 1)).collect();
+            reference(&histories, 7, 14)
+        };
+        assert_eq!([placed(&[200, 2]), placed(&[2, 200, 3]), placed(&[200, 20, 200])], [200; 3]);
+        // Series that can be back-tested are, and many short ones are no exception.
+        assert_eq!([placed(&[200, 90]), placed(&[&[8; 40][..], &[90]].concat()), placed(&[2, 3])], [90, 8, 2]);
     }
 
     #[test]

@@ -110,6 +110,11 @@ pub(super) fn values(panel: &Panel) -> Vec<Vec<f64>> {
     panel.series().iter().map(|one| one.values().iter().map(|value| f64::from(*value)).collect()).collect()
 }
 
+/// Names of the series, for warnings of base forecasters.
+pub(super) fn names(panel: &Panel) -> Vec<String> {
+    panel.names().map(str::to_owned).collect()
+}
+
 /// Base forecasters after origins in the last rows of a part of a source.
 #[derive(Clone, Debug)]
 pub struct BaseBackTest {
@@ -152,6 +157,7 @@ impl BaseBackTest {
             horizon: config.horizon,
             seasons: seasons_of(&source.panel, season_length),
             levels: vec![],
+            names: vec![],
             budget: Budget::of(budget),
         };
         let plan = Plan::with_held_out(&values, &options, rows)?;

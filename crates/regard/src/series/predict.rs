@@ -10,7 +10,7 @@ use regard_data::series::formats::{Read, ReadOptions, ReadReport, read};
 use regard_data::series::{Panel, Part, Scaler, Window};
 
 use super::TimeSeries;
-use super::base::{mixed, seasons_of, test_errors, values};
+use super::base::{mixed, names, seasons_of, test_errors, values};
 use super::batch::Batch;
 use super::evaluate::{EvaluateOptions, SeriesEvaluation, evaluate};
 use super::experiment::{SeriesData, SeriesExperiment};
@@ -336,6 +336,7 @@ impl SeriesModel {
             horizon,
             seasons: seasons_of(&series.own, season_length),
             levels: levels.clone(),
+            names: names(&series.own),
             budget: budget.clone(),
         };
         let found = forecast_with(&values(&series.own), &settings, progress)?;

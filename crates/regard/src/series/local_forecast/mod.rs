@@ -92,6 +92,7 @@ pub fn forecast(
         horizon: options.horizon,
         seasons: base::seasons(&read.panel, &options.seasons),
         levels: options.levels.clone(),
+        names: base::names(&read.panel),
         budget,
     };
     let origins = Origins::new(&values, &settings)?;
