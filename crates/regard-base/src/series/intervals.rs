@@ -61,9 +61,7 @@ impl Widths {
             let absolute = one.absolute.iter().map(|error| error / spread).collect();
             Errors { series: one.series, origin: one.origin, absolute }
         };
-        let says = |one: &&Errors| {
-            !plan.series[one.series].was_constant(&plan.origins[one.origin], &plan.origins[at])
-        };
+        let says = |one: &&Errors| !plan.series[one.series].was_constant(&plan.origins[one.origin], &plan.origins[at]);
         let errors: Vec<Errors> = errors.iter().filter(says).map(level).collect();
         let sums = errors.iter().map(|one| sum_of(&one.absolute)).collect::<Vec<_>>();
         let ratio = |one: &Errors, (sum, count): (f64, f64)| sum / count.max(1.0) / plan.series[one.series].scale;

@@ -51,13 +51,7 @@ pub struct ForecastOptions {
 
 impl Default for ForecastOptions {
     fn default() -> Self {
-        Self {
-            horizon: 1,
-            seasons: None,
-            levels: vec![80.0, 95.0],
-            names: vec![],
-            budget: Budget::unlimited(),
-        }
+        Self { horizon: 1, seasons: None, levels: vec![80.0, 95.0], names: vec![], budget: Budget::unlimited() }
     }
 }
 
@@ -296,7 +290,8 @@ impl Plan {
     fn named(&self, verbs: [&str; 2], holds: impl Fn(&Prepared) -> bool) -> Option<String> {
         let found: Vec<usize> =
             self.series.iter().enumerate().filter(|(_, one)| holds(one)).map(|(at, _)| at).collect();
-        let name = |at: &usize| self.options.names.get(*at).map_or_else(|| (at + 1).to_string(), |name| format!("`{name}`"));
+        let name =
+            |at: &usize| self.options.names.get(*at).map_or_else(|| (at + 1).to_string(), |name| format!("`{name}`"));
         let shown: Vec<String> = found.iter().take(MOST_NAMED).map(name).collect();
         let [one, several] = verbs;
         match (found.len(), found.len() - shown.len()) {

@@ -19,7 +19,7 @@ pub enum Reading {
     Sure(Decimal, String),
     /// Numbers as this one may have a decimal mark or one between thousands, which is a comma or not.
     Either(String),
-    /// Some numbers have the one and some the other.
+    /// Some numbers have the one and some the other, or each may be between thousands.
     Mixed,
 }
 
@@ -132,8 +132,14 @@ impl Reading {
     #[must_use]
     pub fn of<'f>(fields: impl IntoIterator<Item = &'f str>) -> Self {
         let mut all = Self::Plain;
+        let (mut either_comma, mut either_point) = (false, false);
         for field in fields {
-            all = match (all, Decimal::of_field(field)) {
+            let found = Decimal::of_field(field);
+            if let Self::Either(field) = &found {
+                either_comma |= field.contains(',');
+                either_point |= field.contains('.');
+            }
+            all = match (all, found) {
                 (all, Self::Plain) => all,
                 (Self::Plain, found) => found,
                 (Self::Sure(one, _), Self::Sure(other, _)) if one != other => return Self::Mixed,
@@ -141,7 +147,10 @@ impl Reading {
                 (all, _) => all,
             };
         }
-        all
+        match all {
+            Self::Either(_) if either_comma && either_point => Self::Mixed,
+            all => all,
+        }
     }
 }
 
@@ -186,5 +195,7 @@ mod tests {
         assert_eq!(of(&["1.250", "3"]), Reading::Either("1.250".into()));
         assert_eq!(of(&["1.250", "3.5"]), Reading::Sure(Decimal::Point, "3.5".into()));
         assert_eq!(of(&["1,5", "2.5"]), Reading::Mixed);
+        assert_eq!(of(&["1,250", "1.300"]), Reading::Mixed);
+        assert_eq!(of(&["1,250", "1.300", "12,5"]), Reading::Sure(Decimal::Comma, "12,5".into()));
     }
 }

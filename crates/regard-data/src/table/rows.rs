@@ -115,7 +115,7 @@ pub(crate) struct Rows<'p> {
     place: Place,
 }
 
-/// The fields in the beginning of a table, column by column, as they are written.
+/// The fields in the beginning of a table, column by column: numbers as rows have them, all others as they are written.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Beginning {
     columns: Vec<Vec<String>>,
@@ -257,6 +257,7 @@ impl<'p> Rows<'p> {
         let begin = String::from_utf8_lossy(&begin[..whole]).into_owned();
         let mut found = Beginning::default();
         let Ok(mut rows) = Rows::of_text(&begin, self.path, Some(self.separator)) else { return Ok(found) };
+        (rows.given, rows.marks) = (self.given, self.marks.clone());
         // What is wrong in a row is said when it is read.
         while let Ok(Some(row)) = rows.next() {
             let columns = &mut found.columns;
@@ -273,8 +274,10 @@ impl<'p> Rows<'p> {
         self.given = given;
         let separator = self.separator;
         let begin = self.first_rows()?;
-        // Without quotes a comma that separates fields stands in none of them.
-        if given.is_some() || (separator == b',' && !begin.contains(&b'"')) || !begin.contains(&b',') {
+        // Without quotes a comma that separates fields stands in none of them. Where semicolons do, a point may stand
+        // between thousands.
+        let has_comma = begin.contains(&b',') && (separator != b',' || begin.contains(&b'"'));
+        if given.is_some() || !(has_comma || separator == b';') {
             return Ok(self);
         }
         let beginning = self.beginning()?;
@@ -290,18 +293,30 @@ impl<'p> Rows<'p> {
             Reading::Plain | Reading::Mixed => None,
         };
         self.marks = readings.iter().map(mark).collect();
-        let example = readings.iter().zip(&self.marks).find_map(|(reading, mark)| match (reading, mark) {
-            (Reading::Either(field), Some(mark)) if field.contains(',') || *mark == Decimal::Comma => {
-                let number = mark.number(field)?;
-                Some((*mark, format!("`{}` is read as {number}", shown(field))))
+        let read = |mark: Decimal, field: &str| Some(format!("`{}` is read as {}", shown(field), mark.number(field)?));
+        let example = readings.iter().zip(&self.marks).find_map(|(reading, mark)| match reading {
+            Reading::Either(field) if field.contains(',') || *mark == Some(Decimal::Comma) => {
+                (*mark).and_then(|mark| Some((mark, read(mark, field)?)))
+            }
+            Reading::Either(field) if separator == b';' && !points => {
+                Some((Decimal::Point, read(Decimal::Point, field)?))
             }
             _ => None,
         });
+        // Among decimal commas `1.250` is a thousand and more.
+        let thousands = beginning.columns.iter().zip(&self.marks).filter(|(_, mark)| **mark == Some(Decimal::Comma));
+        let thousands = thousands
+            .flat_map(|(column, _)| column)
+            .find(|field| field.contains('.') && matches!(Reading::of([field.as_str()]), Reading::Either(_)));
+        let thousands = thousands.and_then(|field| read(Decimal::Comma, field));
         let change = |mark: Decimal| format!("(`--decimal {}` or `data.decimal` changes it)", mark.other().name());
-        self.note = match example {
+        self.note = match (example, thousands) {
+            (_, Some(thousands)) if commas => {
+                Some(format!("numbers have a decimal comma, and {thousands} {}", change(Decimal::Comma)))
+            }
             _ if commas => Some(format!("numbers have a decimal comma {}", change(Decimal::Comma))),
-            Some((mark, example)) => Some(format!("{example} {}", change(mark))),
-            None => None,
+            (Some((mark, example)), _) => Some(format!("{example} {}", change(mark))),
+            (None, _) => None,
         };
         Ok(self)
     }
@@ -529,6 +544,11 @@ impl<'r> Row<'r> {
         values::number_or_nan(self.get(column)).map_err(|fault| self.fault(&column.name, fault))
     }
 
+    /// As [`Self::number_or_nan`], with all digits.
+    pub(crate) fn exact_or_nan(&self, column: &Column) -> Result<f64> {
+        values::exact_or_nan(self.get(column)).map_err(|fault| self.fault(&column.name, fault))
+    }
+
     /// Refuses a row that is longer or shorter than the first one. `whose` begins the end of the message: "the header
     /// has".
     pub(crate) fn check_fields(&self, expected: usize, whose: &str) -> Result<()> {
@@ -576,7 +596,10 @@ mod tests {
         let german = "Datum;Menge;Preis;Ort\n01.02.2021;1.250;12,5;A,B\n02.02.2021;7;1.012,25;C\n";
         assert_eq!(
             read(german),
-            (vec!["01.02.2021|1250|12.5|A,B".into(), "02.02.2021|7|1012.25|C".into()], commas.into())
+            (
+                vec!["01.02.2021|1250|12.5|A,B".into(), "02.02.2021|7|1012.25|C".into()],
+                commas.replace(" (", ", and `1.250` is read as 1250 (")
+            )
         );
         let quoted = "date,price\n2021-01-01,\"12,5\"\n2021-01-02,\"3\"\n";
         assert_eq!(read(quoted), (vec!["2021-01-01|12.5".into(), "2021-01-02|3".into()], commas.into()));
@@ -596,6 +619,21 @@ mod tests {
         assert_eq!(
             (rows, note),
             (vec!["2021-01-01|1.25".into()], format!("{either} 1.25 (`--decimal point` or `data.decimal` changes it)"))
+        );
+        let (rows, note) = read("date;price\n2021-01-01;1.250\n");
+        assert_eq!(
+            (rows, note.as_str()),
+            (
+                vec!["2021-01-01|1.250".into()],
+                "`1.250` is read as 1.25 (`--decimal comma` or `data.decimal` changes it)"
+            )
+        );
+        // Other columns of the table show a decimal point.
+        assert_eq!(read("date;price;sold\n2021-01-01;1.250;3.5\n").1, "");
+        // One of both is a thousand and more, and nothing tells which.
+        assert_eq!(
+            read("date;price\n2021-01-01;1,250\n2021-01-02;1.300\n"),
+            (vec!["2021-01-01|1,250".into(), "2021-01-02|1.300".into()], String::new())
         );
         assert_eq!(with("date;price\n2021-01-01;1,250\n", Some(Decimal::Point)).0, ["2021-01-01|1250"]);
         assert_eq!(with("date,price\n2021-01-01,1.250\n", Some(Decimal::Comma)).0, ["2021-01-01|1250"]);

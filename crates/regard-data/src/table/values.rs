@@ -20,18 +20,23 @@ pub(crate) fn number(text: &str) -> Result<f32, Fault> {
         }
         Ok(value) => Ok(value as f32),
         Err(_) if text.contains(',') => Err(found("a number").hint(MARKS)),
-        Err(_) => grouped(text).ok_or_else(|| found("a number")),
+        Err(_) => grouped(text).map(|value| value as f32).ok_or_else(|| found("a number")),
     }
 }
 
 /// A number in single precision, NaN where it is [missing](is_missing).
 pub(crate) fn number_or_nan(text: &str) -> Result<f32, Fault> {
+    exact_or_nan(text).map(|value| value as f32)
+}
+
+/// As [`number_or_nan`], with all digits.
+pub(crate) fn exact_or_nan(text: &str) -> Result<f64, Fault> {
     if is_missing(text) {
-        return Ok(f32::NAN);
+        return Ok(f64::NAN);
     }
     let found = |expected: &str| Fault::whole(format!("found `{}`, expected {expected}", shown(text)));
     match text.parse::<f64>() {
-        Ok(value) if (value as f32).is_finite() => Ok(value as f32),
+        Ok(value) if (value as f32).is_finite() => Ok(value),
         Ok(value) if value.is_finite() => Err(found("a number below 3.4e38")),
         Ok(_) => Err(found("a finite number").hint("leave the field empty where a value is missing")),
         Err(_) if text.contains(',') => Err(found("a number").hint(MARKS)),
@@ -44,9 +49,8 @@ pub(crate) fn number_or_nan(text: &str) -> Result<f32, Fault> {
 }
 
 /// A number with spaces or apostrophes between its thousands.
-fn grouped(text: &str) -> Option<f32> {
-    let number = Decimal::Point.number(text)? as f32;
-    number.is_finite().then_some(number)
+fn grouped(text: &str) -> Option<f64> {
+    Decimal::Point.number(text).filter(|number| (*number as f32).is_finite())
 }
 
 /// If true, the field of a column of numbers says that there is no value.

@@ -1,6 +1,7 @@
 //! Tables with a row for each series, as the M4 competition has them (Makridakis, Spiliotis and Assimakopoulos 2020): the
 //! columns are `V1`, `V2`, …, the first field of a row is the id of its series, and rows end where their series ends.
 
+use super::precision::Precision;
 use super::{Read, ReadOptions, ReadReport, report_of};
 use crate::error::shown;
 use crate::series::{Clock, Panel, Series, Unit};
@@ -26,7 +27,7 @@ pub(super) fn read(mut rows: Rows<'_>, header: &Header<'_>, options: &ReadOption
         return Err(header.error(reason).with_hint("give the table a header of its own, with a column of dates"));
     }
     let mut series = Vec::new();
-    let mut count = 0;
+    let (mut count, mut precision) = (0, Precision::default());
     while let Some(row) = rows.next()? {
         let name = row.text(0);
         if name.is_empty() {
@@ -37,7 +38,8 @@ pub(super) fn read(mut rows: Rows<'_>, header: &Header<'_>, options: &ReadOption
         }
         let len = (1..row.len()).rev().find(|at| !row.text(*at).is_empty()).unwrap_or(0);
         let column = |at: usize| Column::new(at, &header.names[at]);
-        let values: Vec<f32> = (1..=len).map(|at| row.number_or_nan(&column(at))).collect::<Result<_>>()?;
+        let mut single = |at| Ok(precision.single(count, row.exact_or_nan(&column(at))?));
+        let values: Vec<f32> = (1..=len).map(&mut single).collect::<Result<_>>()?;
         if values.iter().all(|value| value.is_nan()) {
             return Err(row.error("V2", format!("series `{}` has no value, expected at least one", shown(name))));
         }
@@ -47,6 +49,7 @@ pub(super) fn read(mut rows: Rows<'_>, header: &Header<'_>, options: &ReadOption
     if series.is_empty() {
         return Err(Error::parse(rows.path, 0, "has no rows below its header, expected at least one"));
     }
+    let lost = precision.note(|at| series[at].name());
     let (season, how) = season(&series, options);
     let panel = Panel::new(Clock::steps().with_season(season), series)?;
     let panel = match &options.columns {
@@ -57,7 +60,8 @@ pub(super) fn read(mut rows: Rows<'_>, header: &Header<'_>, options: &ReadOption
         "one row for each series, named in its first field, as the M4 competition has them: steps without dates, season \
          of {season} {how} (`--season` and `--frequency` give another)"
     );
-    let report = ReadReport { rows: count, season, notes: vec![note], ..report_of(&panel, None)? };
+    let notes = std::iter::once(note).chain(lost).collect();
+    let report = ReadReport { rows: count, season, notes, ..report_of(&panel, None)? };
     Ok(Read { panel, report })
 }
 

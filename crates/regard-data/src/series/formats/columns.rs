@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::covariates::Covariates;
 use super::long::{Columns, Constant, Table};
+use super::precision::Precision;
 use super::stamps::Ticks;
 use super::timeline::Placing;
 use super::{Extent, Read, ReadOptions, ReadReport};
@@ -88,7 +89,7 @@ impl LongColumns {
         let (mut table, ticks, date) = table;
         let lines = std::mem::take(&mut table.lines);
         let width = 1 + columns.covariates.len();
-        let placing = Placing { path, header: &header, options, lines: &lines, names: &table.names, width };
+        let placing = Placing { path, header: &header, options, lines: &lines, names: &table.names, ids: &[], width };
         let rows = std::mem::take(&mut table.rows);
         let read = placing
             .place_ticks(&date, ticks, rows)
@@ -168,6 +169,7 @@ impl LongColumns {
             path: path.to_path_buf(),
             labels: Constant::default(),
             footer: None,
+            precision: Precision::default(),
         };
         Ok(((table, ticks_of(stamps), date), columns, all))
     }

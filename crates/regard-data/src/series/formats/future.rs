@@ -42,7 +42,7 @@ pub fn read_with_future(path: &Path, future: &Path, options: &ReadOptions) -> Re
     let before = text.matches('\n').count();
     text.push_str(&rest.text);
     let options = ReadOptions { delimiter: Some(separator), ..options.clone() };
-    let mut read = parse(&text, path, &options).map_err(|error| rest.placed(error, before))?;
+    let mut read = parse(&text, path, &options).map_err(|error| rest.placed(error, path, before))?;
     read.report.notes.extend(rest.notes.iter().cloned());
     rest.check(&read, names.as_ref())?;
     Ok(read)
@@ -116,10 +116,18 @@ fn rest<'p>(mut rows: Rows<'p>, future: &Path, options: &ReadOptions) -> Result<
 
 impl Rest {
     /// An error in these rows, where they stand in their own file.
-    fn placed(&self, error: Error, before: usize) -> Error {
+    fn placed(&self, error: Error, path: &Path, before: usize) -> Error {
+        let own = |line: usize| self.lines.get(line - before - 1).copied().unwrap_or(0);
         match error {
             Error::Parse { line, field, reason, hint, .. } if line > before => {
-                let at = self.lines.get(line - before - 1).copied().unwrap_or(0);
+                let at = own(line);
+                // The other line that a reason ends with may stand in either file.
+                let other = reason.rsplit_once(" on line ").and_then(|(text, line)| Some((text, line.parse().ok()?)));
+                let reason = match other {
+                    Some((text, line)) if line > before => format!("{text} on line {}", own(line)),
+                    Some((text, line)) => format!("{text} on line {line} of {}", path.display()),
+                    None => reason,
+                };
                 let error = Error::parse(&self.path, at, reason).in_field(field);
                 let hint = hint.unwrap_or_else(|| "the columns are those of the other file".to_owned());
                 error.with_hint(format!("rows of the future come after the last value of their series; {hint}"))

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::covariates::{Covariates, Encoded};
+use super::precision::Precision;
 use super::stamps::{Stamps, is_called_date};
 use super::timeline::{Placing, Timeline, Track};
 use super::{Extent, Read, ReadOptions, ReadReport, TableLayout, report_of};
@@ -118,6 +119,33 @@ fn series_named(texts: &[String], dates: Option<&[String]>) -> Option<usize> {
     (repeat && pairs * 10 >= rows * 9).then_some(names)
 }
 
+/// The columns of a wide table that may name series whose rows it has below each other: one of them, or several together.
+pub(super) fn ids(header: &Header<'_>, beginning: &Beginning, date: Option<&Column>) -> Vec<String> {
+    let Some(dates) = date.map(|date| beginning.column(date.at)) else { return vec![] };
+    let is_name =
+        |text: &String| text.parse::<i64>().is_ok() || !is_missing(text) && text.contains(char::is_alphabetic);
+    let free: Vec<Column> = header.columns().filter(|column| Some(column) != date && !column.name.is_empty()).collect();
+    // One column has the values.
+    let names =
+        free.iter().take(free.len().saturating_sub(1)).filter(|column| beginning.column(column.at).iter().all(is_name));
+    let names: Vec<&Column> = names.collect();
+    let tell_apart = |columns: &[&Column]| {
+        let stamps = dates.iter().collect::<HashSet<_>>().len();
+        let of = |row: usize| columns.iter().map(|column| beginning.column(column.at).get(row)).collect::<Vec<_>>();
+        let series = (0..dates.len()).map(of).collect::<HashSet<_>>().len();
+        let rows = (0..dates.len()).map(|row| (of(row), &dates[row])).collect::<HashSet<_>>().len();
+        // The first series may be longer than the beginning of the table.
+        rows == dates.len() && if stamps == rows { series == 1 } else { series * 2 <= rows && stamps * 2 <= rows }
+    };
+    let of = |columns: &[&Column]| columns.iter().map(|column| column.name.clone()).collect::<Vec<_>>();
+    let one = names.iter().find(|column| tell_apart(&[column]));
+    match one {
+        Some(column) => of(&[column]),
+        None if names.len() > 1 && tell_apart(&names) => of(&names),
+        None => vec![],
+    }
+}
+
 /// Reads the rows below a header.
 pub(super) fn read<'p>(
     mut rows: Rows<'p>,
@@ -145,6 +173,7 @@ pub(super) fn read<'p>(
         options,
         lines: &lines,
         names: &table.names,
+        ids: &[],
         width: 1 + table.covariates.len(),
     };
     let timeline = placing.place(stamps, std::mem::take(&mut table.rows))?;
@@ -210,6 +239,7 @@ pub(super) struct Table {
     pub(super) path: PathBuf,
     pub(super) labels: Constant<String>,
     pub(super) footer: Option<String>,
+    pub(super) precision: Precision,
 }
 
 impl Table {
@@ -231,6 +261,7 @@ impl Table {
             path: rows.path.to_path_buf(),
             labels: Constant::default(),
             footer: None,
+            precision: Precision::default(),
         };
         let (mut places, mut footer) = (std::collections::HashMap::new(), Footer::default());
         while let Some(row) = rows.next()? {
@@ -273,7 +304,7 @@ impl Table {
 
     /// Keeps what a row says besides id and stamp.
     fn push(&mut self, row: Row<'_>, series: usize, columns: &Columns, options: &ReadOptions) -> Result<()> {
-        self.values.push(row.number_or_nan(&columns.target)?);
+        self.values.push(self.precision.single(series, row.exact_or_nan(&columns.target)?));
         self.covariates.push(row)?;
         for (of, column) in self.statics.iter_mut().zip(&columns.statics) {
             // `1` is `1.0`.
@@ -308,6 +339,7 @@ impl Table {
         let (statics, mut notes) = self.static_features(header, options)?;
         let covariates = std::mem::take(&mut self.covariates).encoded(header)?;
         notes.extend(covariates.notes.iter().cloned());
+        notes.extend(self.precision.note(|at| &self.names[at]));
         let series = (0..self.names.len()).map(|at| {
             let series = self.series(at, timeline, (&covariates, &statics), options)?;
             future += timeline.series[at].len - series.len();

@@ -7,6 +7,7 @@ pub mod forecasts;
 mod future;
 mod long;
 mod parts;
+mod precision;
 mod stamps;
 mod timeline;
 mod wide;

@@ -50,6 +50,8 @@ pub(super) struct Placing<'a> {
     pub(super) lines: &'a [u32],
     /// Names of the series; empty for a wide table, where all share their rows.
     pub(super) names: &'a [String],
+    /// Columns of a wide table that may name series, one or several together.
+    pub(super) ids: &'a [String],
     /// Numbers that a row holds, by which the cost of a gap is known.
     pub(super) width: usize,
 }
@@ -145,9 +147,20 @@ impl Placing<'_> {
         let whose = self.names.get(series).map_or(String::new(), |name| format!(" of series `{}`", shown(name)));
         let reason = format!("stamp `{}`{whose} already occurs on line {}", shown(&stamp), self.line(before));
         let error = Error::parse(self.path, self.line(row), reason).in_field(column);
-        error.with_hint(
-            "`--duplicates mean` or `--duplicates last` (`data.duplicates`) takes the mean or the last row of each stamp",
-        )
+        let merged = "`--duplicates mean` or `--duplicates last` (`data.duplicates`) takes the mean or the last row of each stamp";
+        let names: Vec<String> = self.ids.iter().map(|name| format!("`{}`", shown(name))).collect();
+        error.with_hint(match self.ids {
+            [] => merged.to_owned(),
+            [one] => format!(
+                "where {} names series, `--id {}` (`data.id`) reads each of them; {merged}",
+                names[0],
+                shown(one)
+            ),
+            _ => format!(
+                "where {} name series together, join these columns to one and name it by `--id` (`data.id`); {merged}",
+                names.join(" and ")
+            ),
+        })
     }
 
     fn off_the_grid(&self, clock: &Clock, column: &str, row: u32, tick: i64) -> Error {

@@ -4,11 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::covariates::{Covariates, Encoded};
+use super::long;
+use super::precision::Precision;
 use super::stamps::Stamps;
 use super::timeline::Placing;
 use super::{Extent, Read, ReadOptions, ReadReport, report_of};
 use crate::error::shown;
 use crate::series::{Panel, Series};
+use crate::table::values::is_missing;
 use crate::table::{Beginning, Column, Footer, Header, Rows};
 use crate::{Error, Result};
 
@@ -31,7 +34,8 @@ pub(super) fn read<'p>(
 ) -> Result<Read> {
     refuse_roles(header, options)?;
     let date = Stamps::find(header, &mut rows, options, beginning)?;
-    let columns = Columns::of(header, date.as_ref(), options, beginning)?;
+    let columns = Columns::of(header, date.as_ref(), options, beginning, &mut rows)?;
+    let ids = long::ids(header, beginning, date.as_ref());
     let covariates = Covariates::of(&columns.covariates, options, beginning);
     let stamps = Stamps::of(date, options, beginning, extent);
     let mut table = Table::read(&mut rows, header, &columns, stamps, covariates)?;
@@ -40,7 +44,7 @@ pub(super) fn read<'p>(
     let date = table.stamps.column.as_ref().map(|column| column.name.clone());
     let all: Vec<u32> = (0..table.lines.len() as u32).collect();
     let width = columns.series.len() + names.len();
-    let placing = Placing { path: rows.path, header, options, lines: &table.lines, names: &[], width };
+    let placing = Placing { path: rows.path, header, options, lines: &table.lines, names: &[], ids: &ids, width };
     let timeline = placing.place(table.stamps, vec![all])?;
     let track = &timeline.series[0];
     let mut placed = wanted.map(|values| track.values(values.into(), options.duplicates));
@@ -70,7 +74,7 @@ pub(super) fn read<'p>(
         future,
         skipped: columns.skipped,
         footer: table.footer,
-        notes: columns.note.into_iter().chain(notes).collect(),
+        notes: columns.note.into_iter().chain(notes).chain(table.lost).collect(),
         ..report_of(&panel, Some(&timeline))?
     };
     Ok(Read { panel, report })
@@ -102,7 +106,13 @@ fn refuse_roles(header: &Header<'_>, options: &ReadOptions) -> Result<()> {
 }
 
 impl Columns {
-    fn of(header: &Header<'_>, date: Option<&Column>, options: &ReadOptions, beginning: &Beginning) -> Result<Self> {
+    fn of(
+        header: &Header<'_>,
+        date: Option<&Column>,
+        options: &ReadOptions,
+        beginning: &Beginning,
+        rows: &mut Rows<'_>,
+    ) -> Result<Self> {
         let (mut note, mut texts) = (None, Vec::new());
         let mut taken: Vec<Column> = date.cloned().into_iter().collect();
         let covariates = header.assign_all(&options.covariates, &mut taken)?;
@@ -119,13 +129,11 @@ impl Columns {
             }
         };
         if series.is_empty() {
+            if let Some(error) = not_numbers(&texts, beginning, header, rows)? {
+                return Err(error);
+            }
             let error = header.error("has no column for a series, expected at least one besides the dates");
-            let hint = if texts.is_empty() {
-                format!("the columns are {}", header.all())
-            } else {
-                format!("name columns of numbers by `--target` (`data.columns`); the columns are {}", header.all())
-            };
-            return Err(error.with_hint(hint));
+            return Err(error.with_hint(format!("the columns are {}", header.all())));
         }
         if !texts.is_empty() {
             let names: Vec<String> = texts.iter().map(|column| format!("`{}`", shown(&column.name))).collect();
@@ -143,6 +151,34 @@ impl Columns {
     }
 }
 
+/// The error of columns of which none holds numbers, at the first value of the one that is the most like numbers.
+fn not_numbers(
+    texts: &[Column],
+    beginning: &Beginning,
+    header: &Header<'_>,
+    rows: &mut Rows<'_>,
+) -> Result<Option<Error>> {
+    let has_digit = |column: &&Column| {
+        let first = beginning.column(column.at).iter().find(|field| !is_missing(field));
+        first.is_some_and(|field| field.starts_with(|c: char| c.is_ascii_digit() || c == '-'))
+    };
+    let Some(column) = texts.iter().find(has_digit).or(texts.last()) else { return Ok(None) };
+    while let Some(row) = rows.next()? {
+        if is_missing(row.get(column)) {
+            continue;
+        }
+        let reason =
+            format!("found `{}`, expected a number: no column holds numbers for a series", shown(row.get(column)));
+        let hint = format!(
+            "write numbers without units and signs such as %, or name columns of numbers by `--target` \
+             (`data.columns`); the columns are {}",
+            header.all()
+        );
+        return Ok(Some(row.error(&column.name, reason).with_hint(hint)));
+    }
+    Ok(None)
+}
+
 /// The rows as far as they are kept.
 struct Table {
     stamps: Stamps,
@@ -152,6 +188,8 @@ struct Table {
     values: Vec<Vec<f32>>,
     covariates: Covariates,
     footer: Option<String>,
+    /// A sentence about digits that values lose.
+    lost: Option<String>,
 }
 
 impl Table {
@@ -163,7 +201,7 @@ impl Table {
         mut covariates: Covariates,
     ) -> Result<Self> {
         let mut values: Vec<Vec<f32>> = vec![Vec::new(); columns.series.len()];
-        let (mut lines, mut footer) = (Vec::new(), Footer::default());
+        let (mut lines, mut footer, mut precision) = (Vec::new(), Footer::default(), Precision::default());
         while let Some(row) = rows.next()? {
             if header.len() > 1 && footer.takes(row, |text| stamps.may_be(text)) {
                 continue;
@@ -171,8 +209,8 @@ impl Table {
             footer.ends_before(row, "a row of values")?;
             row.check_fields(header.len(), "the header has")?;
             stamps.push(row, lines.len())?;
-            for (values, column) in values.iter_mut().zip(&columns.series) {
-                values.push(row.number_or_nan(column)?);
+            for (at, (values, column)) in values.iter_mut().zip(&columns.series).enumerate() {
+                values.push(precision.single(at, row.exact_or_nan(column)?));
             }
             covariates.push(row)?;
             lines.push(row.line as u32);
@@ -180,6 +218,7 @@ impl Table {
         if lines.is_empty() {
             return Err(Error::parse(rows.path, 0, "has no rows below its header, expected at least one"));
         }
-        Ok(Self { stamps, lines, values, covariates, footer: footer.text() })
+        let lost = precision.note(|at| &columns.series[at].name);
+        Ok(Self { stamps, lines, values, covariates, footer: footer.text(), lost })
     }
 }

@@ -47,6 +47,8 @@ fn files_that_are_no_table() {
 #[test]
 fn fields_that_are_no_number() {
     let missing = "missing values are empty, NaN, NA, null, none, `?` or `-`; give the columns to read if this column is not numeric";
+    let none = "no column holds numbers for a series | write numbers without units and signs such as %, or name columns of \
+                numbers by `--target` (`data.columns`); the columns are";
     check(&[
         (
             "date,a,b\n2020-01-01,1,2\n\n2020-01-02,1,x2\n",
@@ -68,6 +70,16 @@ fn fields_that_are_no_number() {
             "date,a,b\n2020-01-01,NaN,1\n2020-01-02,?,1\n",
             wide(),
             "a.csv: field `a`: has no value in any row, expected at least one | leave the column out: `--target` (`data.columns`) names those to read",
+        ),
+        (
+            "date,shop,a\n2020-01-01,x,?\n2020-01-02,x,5 kg\n",
+            wide(),
+            &format!("a.csv:3: field `a`: found `5 kg`, expected a number: {none} `date`, `shop`, `a`"),
+        ),
+        (
+            "date,a\n2020-01-01,TRUE\n",
+            wide(),
+            &format!("a.csv:2: field `a`: found `TRUE`, expected a number: {none} `date`, `a`"),
         ),
     ]);
 }
@@ -98,6 +110,16 @@ fn stamps_that_do_not_fit() {
             "date,a\n2020-01-01,1\n2020-01-02,2\n2020-01-03,1\n2020-01-03,2\n",
             wide(),
             "a.csv:5: field `date`: stamp `2020-01-03` already occurs on line 4 | `--duplicates mean` or `--duplicates last` (`data.duplicates`) takes the mean or the last row of each stamp",
+        ),
+        (
+            "id,date,y\n1,2020-01-01,1.5\n1,2020-01-02,2.5\n2,2020-01-01,1.5\n2,2020-01-02,2.5\n",
+            wide(),
+            "a.csv:4: field `date`: stamp `2020-01-01` already occurs on line 2 | where `id` names series, `--id id` (`data.id`) reads each of them; `--duplicates mean` or `--duplicates last` (`data.duplicates`) takes the mean or the last row of each stamp",
+        ),
+        (
+            "a,b,date,y\nA,x,2020-01-01,1\nA,y,2020-01-01,1\nB,x,2020-01-01,1\nB,y,2020-01-01,1\nA,x,2020-01-02,1\nA,y,2020-01-02,1\nB,x,2020-01-02,1\nB,y,2020-01-02,1\n",
+            wide(),
+            "a.csv:3: field `date`: stamp `2020-01-01` already occurs on line 2 | where `a` and `b` name series together, join these columns to one and name it by `--id` (`data.id`); `--duplicates mean` or `--duplicates last` (`data.duplicates`) takes the mean or the last row of each stamp",
         ),
         (
             "date,a\n2020-01-01 00:00,1\n2020-01-01 01:00,2\n2020-01-01 02:00,1\n2020-01-01 03:10,2\n",

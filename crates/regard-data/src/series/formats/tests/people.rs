@@ -144,6 +144,10 @@ fn marks_between_thousands_are_read() {
     let text = "date,sold\n2021-01-01,\"1,000\"\n2021-01-02,\"2,000\"\n";
     assert_eq!(values(&parse(text, Path::new("a.csv"), &comma).unwrap(), 0), [1.0, 2.0]);
     assert_eq!(values(&read("date;sold\n2021-01-01;1 000\n2021-01-02;2'000\n"), 0), [1000.0, 2000.0]);
+    // All numbers of a column may have them.
+    assert_eq!(values(&read("date,a\n2021-01-01,\"1,000.50\"\n2021-01-02,\"2,000.00\"\n"), 0), [1000.5, 2000.0]);
+    assert_eq!(values(&read("date,a\n2021-01-01,\"1,000,000\"\n2021-01-02,\"2,000,000\"\n"), 0), [1e6, 2e6]);
+    assert_eq!(values(&read("date;a\n2021-01-01;1.000,5\n2021-01-02;2.000,0\n"), 0), [1000.5, 2000.0]);
 }
 
 #[test]
@@ -230,6 +234,9 @@ fn a_future_that_does_not_go_on_where_series_end_is_refused() {
     assert!(said("date,price\n2021-01-05,1\n", &["price"]).contains("has no row for `2021-01-04`"));
     let twice = said("date,price\n2021-01-03,1\n2021-01-04,1\n", &["price"]);
     assert!(twice.contains("b.csv:2") && twice.contains("after the last value"), "{twice}");
+    assert!(twice.contains("already occurs on line 4 of ") && twice.contains("a.csv"), "{twice}");
+    let own = said("date,price\n2021-01-04,1\n2021-01-04,1\n", &["price"]);
+    assert!(own.contains("b.csv:3") && own.contains("already occurs on line 2 |"), "{own}");
     assert!(said("date,cost\n2021-01-04,1\n", &["price"]).contains("has no column `price`"));
     assert!(said("date,price\n2021-01-04,x\n", &["price"]).contains("b.csv:2: field `price`: found `x`"));
     assert!(said("date,price\n2021-01-04,1\n", &[]).contains("--covariates"));
