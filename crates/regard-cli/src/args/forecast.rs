@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use regard::Device;
+use regard::data::file::check_writable;
 use regard::series::experiment::{SeriesData, SeriesDuplicates, SeriesLayout};
 use regard::series::predict::SeriesModel;
 use regard::supervised::DecimalMark;
@@ -179,6 +180,10 @@ impl ForecastArgs {
                 let what = format!("{name} {}: expected a name that ends in .{a} or .{b}", path.display());
                 return Err(Failure::new(what).into());
             }
+        }
+        // A forecast takes long, and would be lost where it cannot be written.
+        for path in [&self.out, &self.plot, &self.keep_backtest].into_iter().flatten() {
+            check_writable(path).map_err(regard::Error::from)?;
         }
         Ok(())
     }

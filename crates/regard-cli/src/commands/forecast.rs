@@ -216,6 +216,12 @@ fn print(args: &ForecastArgs, found: &Found, printer: &mut Printer) -> anyhow::R
         written.map_err(regard::Error::from)?;
         printer.note(&format!("wrote {}", path.display()));
     }
+    if printer.json() {
+        printer.object(&found.result(args))?;
+    } else if args.out.is_none() {
+        let text = if args.wide { forecasts.wide_csv(&date(args)) } else { forecasts.csv() };
+        printer.result(text.trim_end())?;
+    }
     if let Some(path) = &args.keep_backtest {
         let back_test = local.as_ref().and_then(|local| local.back_test.as_ref());
         let Some(back_test) = back_test else {
@@ -226,12 +232,6 @@ fn print(args: &ForecastArgs, found: &Found, printer: &mut Printer) -> anyhow::R
         let table = BackTestTable { back_test, panel };
         write::write(path, &table).map_err(regard::Error::from)?;
         printer.note(&format!("wrote {}", path.display()));
-    }
-    if printer.json() {
-        printer.object(&found.result(args))?;
-    } else if args.out.is_none() {
-        let text = if args.wide { forecasts.wide_csv(&date(args)) } else { forecasts.csv() };
-        printer.result(text.trim_end())?;
     }
     printer.end_of_part(found.places.as_ref())?;
     Ok(())
@@ -284,6 +284,7 @@ fn by_model(
         printer.note(&format!("no forecast for series that are not in the training data: {}{more}", names.join(", ")));
     }
     check_future(args, &series.own, horizon, printer)?;
+    drawn(args, &series.own)?;
     let budget = budget(args, series.own.len().saturating_mul(horizon), interrupt()?);
     let part = places.as_ref().map(|places| places.range.clone());
     let options = FileForecastOptions { horizon, levels: args.levels.clone(), budget: budget.clone(), part };
@@ -328,6 +329,7 @@ fn without_model(
         return Err(Failure::new("--horizon is required without --model").into());
     };
     check_future(args, &read.panel, horizon, printer)?;
+    drawn(args, &read.panel)?;
     let budget = budget(args, read.panel.len().saturating_mul(horizon), interrupt()?);
     let options = LocalForecastOptions {
         horizon,
@@ -421,13 +423,7 @@ fn warnings(report: &ReadReport, printer: &Printer) {
 fn show(args: &ForecastArgs, found: &Found, printer: &Printer) -> anyhow::Result<()> {
     let rows = found.forecasts.rows();
     let names: Vec<&str> = found.panel.names().collect();
-    let at = match &args.series {
-        None => 0,
-        Some(name) => names.iter().position(|known| known == name).ok_or_else(|| {
-            Failure::new(format!("--series {name}: unknown series"))
-                .hint(format!("series of the file: {}", names.iter().take(5).copied().collect::<Vec<_>>().join(", ")))
-        })?,
-    };
+    let at = drawn(args, &found.panel)?;
     for (series, name) in names.iter().enumerate().take(if args.series.is_some() { 0 } else { 4 }) {
         let values: Vec<f32> = rows.iter().filter(|row| row.unique_id == *name).map(|row| row.forecast).collect();
         printer.note(&sparkline::line(name, found.panel.series()[series].values(), &values));
@@ -442,6 +438,17 @@ fn show(args: &ForecastArgs, found: &Found, printer: &Printer) -> anyhow::Result
         printer.note(&format!("wrote {}", path.display()));
     }
     Ok(())
+}
+
+/// The place of the series that is drawn.
+fn drawn(args: &ForecastArgs, panel: &Panel) -> anyhow::Result<usize> {
+    let Some(name) = &args.series else { return Ok(0) };
+    let place = panel.names().position(|known| known == name);
+    place.ok_or_else(|| {
+        Failure::new(format!("--series {name}: unknown series"))
+            .hint(format!("series of the file: {}", panel.names().take(5).collect::<Vec<_>>().join(", ")))
+            .into()
+    })
 }
 
 /// Forecasters with their weights in percent; those without weight are left out.

@@ -385,6 +385,20 @@ where
     written.map_err(|source| Error::io(path, source))
 }
 
+/// Checks that [`write_atomic`] can write to `path`, so that an answer that takes long is not lost at its end.
+///
+/// # Errors
+/// [`Error::Io`] naming `path`, where its folder does not exist or cannot be written to, or it is a folder itself.
+pub fn check_writable(path: impl AsRef<Path>) -> Result<()> {
+    let path = path.as_ref();
+    let checked = match std::fs::metadata(path) {
+        Ok(meta) if meta.is_dir() => Err(io::Error::new(io::ErrorKind::IsADirectory, "is a folder, expected a file")),
+        Ok(meta) if !meta.is_file() => Ok(()),
+        _ => temporary_beside(path).map(drop),
+    };
+    checked.map_err(|source| Error::io(path, source))
+}
+
 fn write_directly<F>(path: &Path, fill: F) -> io::Result<()>
 where
     F: FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -398,6 +412,16 @@ fn write_and_rename<F>(path: &Path, fill: F) -> io::Result<()>
 where
     F: FnOnce(&mut dyn Write) -> io::Result<()>,
 {
+    let mut writer = BufWriter::new(temporary_beside(path)?);
+    fill(&mut writer)?;
+    let temporary = writer.into_inner().map_err(io::IntoInnerError::into_error)?;
+    temporary.as_file().sync_all()?;
+    temporary.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// A temporary file in the folder of a file.
+fn temporary_beside(path: &Path) -> io::Result<tempfile::NamedTempFile> {
     let name = path
         .file_name()
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path does not end in a file name"))?;
@@ -413,13 +437,11 @@ where
     // A temporary file is private by default; the finished one should follow the user's umask.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let temporary = builder.tempfile_in(folder)?;
-    let mut writer = BufWriter::new(temporary);
-    fill(&mut writer)?;
-    let temporary = writer.into_inner().map_err(io::IntoInnerError::into_error)?;
-    temporary.as_file().sync_all()?;
-    temporary.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    if !folder.is_dir() {
+        let reason = format!("the folder {} does not exist", folder.display());
+        return Err(io::Error::new(io::ErrorKind::NotFound, reason));
+    }
+    builder.tempfile_in(folder)
 }
 
 #[cfg(test)]
@@ -445,7 +467,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("none").join("a.txt");
         let error = write_atomic(&path, |w| w.write_all(b"x")).unwrap_err();
-        assert!(error.to_string().contains("none"), "{error}");
+        assert!(error.to_string().contains("none does not exist"), "{error}");
+        assert_eq!(check_writable(&path).unwrap_err().to_string(), error.to_string());
+        assert!(check_writable(folder.path()).unwrap_err().to_string().ends_with("is a folder, expected a file"));
+        assert!(check_writable(folder.path().join("a.txt")).is_ok());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
     #[test]
