@@ -122,8 +122,10 @@ impl Features {
             let prefix = format!("{}=", column.name);
             let known: Vec<&str> = training.iter().filter_map(|name| name.strip_prefix(&prefix)).collect();
             let new = |text: &&String| !is_missing(text) && !known.contains(&text.as_str());
-            let texts: Vec<String> =
-                contents.texts[column.at].iter().filter(new).map(|text| format!("`{}`", shown(text))).collect();
+            let has_number = contents.is_number[column.at] && known.iter().all(|text| text.parse::<f64>().is_err());
+            let number = has_number.then(|| "a number".to_owned());
+            let texts = contents.texts[column.at].iter().filter(new).map(|text| format!("`{}`", shown(text)));
+            let texts: Vec<String> = number.into_iter().chain(texts).collect();
             if !known.is_empty() && !texts.is_empty() {
                 notes.push(unseen(&column.name, &texts));
             }
@@ -358,6 +360,12 @@ mod tests {
         assert!(
             notes.contains(
                 &"column `colour`: `green` did not occur in training, and counts as none of its texts".into()
+            )
+        );
+        let notes = read("a,colour,b\n1,2,\n2,red,5\n", &options).2;
+        assert!(
+            notes.contains(
+                &"column `colour`: a number did not occur in training, and counts as none of its texts".into()
             )
         );
         assert_eq!(names, ["a", "colour=red", "colour=blue", "b", "missingindicator_a"]);

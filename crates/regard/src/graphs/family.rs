@@ -81,7 +81,15 @@ impl Family for Graphs {
 
     fn warnings(Context { config, data: source, .. }: &Context<'_, Self>) -> Vec<String> {
         let on_disk = source.on_disk.iter().map(|graphs| graphs.note().to_owned());
-        on_disk.chain(source.examples.warnings()).chain(numbers_as_classes(&config.data.classes)).collect()
+        let has_features = config.edge_types > 1 || config.edge_numbers > 0;
+        let unseen = (has_features && !config.edge_stream).then(|| {
+            "the network does not see the features of edges, `--set model.edge_stream=true` shows them to it".to_owned()
+        });
+        on_disk
+            .chain(source.examples.warnings())
+            .chain(numbers_as_classes(&config.data.classes))
+            .chain(unseen)
+            .collect()
     }
 
     fn check(context: &Context<'_, Self>) -> Result<()> {

@@ -118,10 +118,10 @@ impl<'p> BagsBuilder<'p> {
         Ok(bags.with_origin(Origin { path: self.path.to_path_buf(), header, lines: self.lines }))
     }
 
-    /// `None` when labels are optional and there are none at all.
+    /// `None` when labels are optional and some are missing: what does not ask for labels has no use for some of them.
     fn labels_of_bags(&mut self, field: &str, optional: bool) -> Result<Option<Labels>> {
         let (line, count) = self.unlabelled;
-        if count > 0 && optional && count == self.of_row.len() {
+        if count > 0 && optional {
             return Ok(None);
         }
         if count > 0 {

@@ -76,7 +76,8 @@ impl<'a> Times<'a> {
     #[inline]
     pub(super) fn meets_windows(&self, depot: Node, &Stop { after, ahead, .. }: &Stop) -> bool {
         let (windows, first) = (&self.windows, after as usize);
-        first >= self.nodes() || windows.begin(first, self.leaves[depot as usize] + windows.pace * ahead) <= self.latest[first]
+        first >= self.nodes()
+            || windows.begin(first, self.leaves[depot as usize] + windows.pace * ahead) <= self.latest[first]
     }
 
     fn nodes(&self) -> usize {
@@ -113,7 +114,8 @@ impl<'a> Times<'a> {
             }
             let latest = self.latest[at] - windows.pace * stops[before].ahead - windows.service[before];
             // Who has to wait for longer than that makes what follows late.
-            let latest = if latest < windows.ready[before] { f64::NEG_INFINITY } else { latest.min(windows.end(before)) };
+            let latest =
+                if latest < windows.ready[before] { f64::NEG_INFINITY } else { latest.min(windows.end(before)) };
             if !all && latest == self.latest[before] {
                 return;
             }
