@@ -68,7 +68,7 @@ impl Unsolved {
         Self { count: 0, of: files }
     }
 
-    /// What was found; `None` where it is reported that nothing was.
+    /// The solution, or `None` where it is reported that there is none.
     pub(super) fn pass<T>(&mut self, found: anyhow::Result<T>) -> anyhow::Result<Option<T>> {
         let infeasible = |error: &anyhow::Error| {
             let root = error.downcast_ref::<regard::Error>().map(regard::Error::root);
