@@ -465,7 +465,7 @@ impl Prepared {
         let cut: Vec<Option<Vec<f64>>> = origins.iter().map(cut_at).collect();
         let mut prepared = Self { full, cut, known, scale: 1.0, tested: true };
         let held_out = origins.iter().find(|origin| origin.kind == OriginKind::HeldOut).map_or(0, |one| one.offset);
-        // A series that lies in the held-out rows is not back-tested, and all of it tells its scale.
+        // A series that lies in the held-out rows is not back-tested, and has its scale from all of its rows.
         let rows = Some(prepared.known.len().saturating_sub(held_out)).filter(|rows| *rows > 1);
         prepared.scale = mase_scale(&prepared.known[..rows.unwrap_or(prepared.known.len())], season);
         prepared

@@ -630,7 +630,7 @@ mod tests {
         );
         // Other columns of the table show a decimal point.
         assert_eq!(read("date;price;sold\n2021-01-01;1.250;3.5\n").1, "");
-        // One of both is a thousand and more, and nothing tells which.
+        // One of both is a thousand and more, and the table does not show which.
         assert_eq!(
             read("date;price\n2021-01-01;1,250\n2021-01-02;1.300\n"),
             (vec!["2021-01-01|1,250".into(), "2021-01-02|1.300".into()], String::new())
