@@ -21,7 +21,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// A file was read but does not say what its format asks for.
-    #[error("{}{}: {}{reason}", path.display(), at_line(*line), of_field(field))]
+    #[error("{}{}: {}{reason}{}", path.display(), at_line(*line), of_field(field), on_line(*other_line))]
     Parse {
         /// The file.
         path: PathBuf,
@@ -31,6 +31,8 @@ pub enum Error {
         field: String,
         /// The finding and the expectation.
         reason: String,
+        /// Another line of the file, which ends the reason.
+        other_line: Option<usize>,
         /// The hint that helps to correct the file.
         hint: Option<String>,
     },
@@ -75,7 +77,8 @@ impl Error {
 
     /// A malformed file; `line` 0 means the file as a whole.
     pub fn parse(path: &Path, line: usize, reason: impl Into<String>) -> Self {
-        Self::Parse { path: path.to_path_buf(), line, field: String::new(), reason: reason.into(), hint: None }
+        let (path, field, reason) = (path.to_path_buf(), String::new(), reason.into());
+        Self::Parse { path, line, field, reason, other_line: None, hint: None }
     }
 
     /// A value that cannot be taken.
@@ -91,6 +94,14 @@ impl Error {
         self
     }
 
+    /// The same error, whose reason ends with another line of the file.
+    pub fn on_line(mut self, line: usize) -> Self {
+        if let Self::Parse { other_line, .. } = &mut self {
+            *other_line = Some(line);
+        }
+        self
+    }
+
     /// The same error with a hint.
     pub fn with_hint(mut self, text: impl Into<String>) -> Self {
         if let Self::Parse { hint, .. } = &mut self {
@@ -102,6 +113,10 @@ impl Error {
 
 fn at_line(line: usize) -> String {
     if line == 0 { String::new() } else { format!(":{line}") }
+}
+
+fn on_line(line: Option<usize>) -> String {
+    line.map_or(String::new(), |line| format!(" on line {line}"))
 }
 
 fn of_field(field: &str) -> String {

@@ -138,6 +138,21 @@ pub fn holdout(classes: &[usize], fraction: f64, seed: u64) -> Result<Holdout> {
     Ok(Holdout { training: others(count, &held_out), held_out })
 }
 
+/// As [`holdout`], of the examples at these places alone, each with its class among those of all examples. A fraction of 0
+/// holds nothing out.
+///
+/// # Errors
+/// Those of [`holdout`].
+pub fn holdout_of(places: &[usize], classes: &[usize], fraction: f64, seed: u64) -> Result<Holdout> {
+    if fraction == 0.0 {
+        return Ok(Holdout { training: places.to_vec(), held_out: vec![] });
+    }
+    let of: Vec<usize> = places.iter().map(|&place| classes[place]).collect();
+    let Holdout { training, held_out } = holdout(&of, fraction, seed)?;
+    let named = |of: Vec<usize>| of.into_iter().map(|at| places[at]).collect();
+    Ok(Holdout { training: named(training), held_out: named(held_out) })
+}
+
 /// The examples of each class, shuffled.
 fn by_class(classes: &[usize], seed: u64) -> Vec<Vec<usize>> {
     let mut distinct: Vec<usize> = classes.to_vec();

@@ -52,7 +52,7 @@ fn errors(name: &str, forecast: impl Fn(&[f32], &mut [f32])) -> Option<(Forecast
     let windows = Windows::new(&panel, &parts, Part::Test, 336, 96).unwrap();
     let (mut inputs, mut targets, mut observed) = (vec![0.0; 336], vec![0.0; 7 * 96], vec![true; 7 * 96]);
     let mut answers = vec![0.0; 7 * 96];
-    let (mut errors, mut batches) = (ForecastErrors::new(7, 96), BatchMeans::new(128, true));
+    let (mut errors, mut batches) = (ForecastErrors::new(7, 96), BatchMeans::new(128));
     for start in 0..windows.starts().unwrap() {
         for series in 0..7 {
             let of = series * 96..(series + 1) * 96;

@@ -67,6 +67,27 @@ impl History {
     }
 }
 
+/// A series whose missing values (NaN) are interpolated linearly, around the mean of their place in the season where there
+/// are at least three seasons. Those before the first known value and after the last one repeat it, or its season; without
+/// any known value all are 0.
+///
+/// ```
+/// let values = [f64::NAN, 1.0, f64::NAN, 5.0];
+/// assert_eq!(regard_base::series::interpolated(&values, 1), [1.0, 1.0, 3.0, 5.0]);
+/// ```
+#[must_use]
+pub fn interpolated(values: &[f64], season: usize) -> Vec<f64> {
+    let Some(first) = values.iter().position(|value| !value.is_nan()) else { return vec![0.0; values.len()] };
+    let mut known = values[first..].to_vec();
+    fill(&mut known, season);
+    let front = |at: usize| known[(season - (first - at) % season.max(1)) % season.max(1)];
+    let begin: Vec<f64> = match season > 1 && known.len() >= season {
+        true => (0..first).map(front).collect(),
+        false => vec![known[0]; first],
+    };
+    [begin, known].concat()
+}
+
 fn fill(values: &mut [f64], season: usize) {
     let seasonal = season > 1 && values.len() >= 3 * season;
     let places = if seasonal { places(values, season) } else { vec![0.0] };

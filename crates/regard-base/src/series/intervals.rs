@@ -42,8 +42,8 @@ pub(super) struct Widths {
     growth: Vec<f64>,
     /// The smallest first.
     scores: Vec<Score>,
-    /// Targets whose errors the scores are; one that several origins share counts once.
-    targets: f64,
+    /// Targets whose errors the scores are, of which one that several origins share counts once; `None` without errors.
+    targets: Option<f64>,
 }
 
 impl Widths {
@@ -108,7 +108,7 @@ impl Widths {
         }
         scores.sort_by(|a, b| a.error.total_cmp(&b.error));
         let units = (0..plan.len()).map(|series| unit(series, None) * spread(series, at)).collect();
-        Self { units, growth, scores, targets: targets(plan, &errors) }
+        Self { units, growth, scores, targets: Some(targets(plan, &errors)) }
     }
 
     fn without_errors(plan: &Plan, horizon: usize) -> Self {
@@ -117,17 +117,38 @@ impl Widths {
         // Half of a normal distribution, whose mean absolute value is the unit.
         let error = |at: usize| 1.2533 * normal_quantile(0.5 + (at as f64 + 0.5) / 400.0);
         let scores = (0..200).map(|at| Score { error: error(at), weight: 1.0 }).collect();
-        Self { units, growth, scores, targets: 10.0 }
+        Self { units, growth, scores, targets: None }
+    }
+
+    /// The rank of a level in percent among the errors, with the finite-sample correction of split conformal prediction;
+    /// above 1 it lies beyond the largest error that is known.
+    fn rank(&self, level: f64) -> f64 {
+        level / 100.0 * (self.count() + 1.0) / self.count()
+    }
+
+    /// The targets that the correction counts.
+    fn count(&self) -> f64 {
+        self.targets.unwrap_or(10.0).max(1.0)
+    }
+
+    /// A sentence on the levels that lie beyond the largest error that is known.
+    pub(super) fn beyond(&self, levels: &[f64]) -> Option<String> {
+        let beyond: Vec<String> =
+            levels.iter().filter(|level| self.rank(**level) > 1.0).map(|level| format!("{level} %")).collect();
+        self.targets.filter(|_| !beyond.is_empty()).map(|known| {
+            format!(
+                "intervals of {} are an estimate beyond the largest of the {known:.0} errors that are known \
+                 (`--levels` gives lower ones)",
+                beyond.join(", ")
+            )
+        })
     }
 
     /// The quantile of the scores that belongs to a level in percent. It is the same for all series, and looking for it
     /// in those of many series takes long.
     pub(super) fn quantile(&self, level: f64) -> f64 {
-        // The finite-sample correction of split conformal prediction.
-        let n = self.targets.max(1.0);
-        let rank = level / 100.0 * (n + 1.0) / n;
+        let (n, rank) = (self.count(), self.rank(level));
         if rank >= 1.0 {
-            // Beyond the largest error that was seen.
             self.scores[self.scores.len() - 1].error * (1.0 + 0.5 * (rank - 1.0) * n)
         } else {
             weighted_quantile(&self.scores, rank)

@@ -85,6 +85,8 @@ pub struct Plan {
     pub(super) origins: Vec<Origin>,
     pub(super) series: Vec<Prepared>,
     pub(super) warnings: Vec<String>,
+    /// Warnings that a longer time would spare.
+    pub(super) short_of_time: Vec<String>,
     /// The time that weights and reports take.
     finish: Duration,
 }
@@ -157,8 +159,15 @@ impl Plan {
         };
         let prepare = |(values, full): (&Vec<f64>, History)| Prepared::new(values, full, season, &origins);
         let prepared: Vec<Prepared> = series.par_iter().zip(histories).map(prepare).collect();
-        let mut plan =
-            Self { options: options.clone(), seasons, origins, series: prepared, warnings, finish: Duration::ZERO };
+        let mut plan = Self {
+            options: options.clone(),
+            seasons,
+            origins,
+            series: prepared,
+            warnings,
+            short_of_time: vec![],
+            finish: Duration::ZERO,
+        };
         plan.warn();
         if options.budget.limit().is_some() {
             plan.fit_into_time();
@@ -194,7 +203,7 @@ impl Plan {
                 true => "it was interrupted",
                 false => "the time is too short (`--time` gives more)",
             };
-            self.warnings.push(match tested {
+            self.short_of_time.push(match tested {
                 0 => format!(
                     "no back-test of {all} series, which have simple forecasts alone, and intervals from differences \
                      of values: {reason}"
@@ -217,6 +226,7 @@ impl Plan {
             origins: self.origins.clone(),
             series: vec![],
             warnings: vec![],
+            short_of_time: vec![],
             finish: Duration::ZERO,
         }
     }

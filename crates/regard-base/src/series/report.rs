@@ -25,8 +25,10 @@ pub struct Forecasts {
     pub members: Vec<MemberReport>,
     /// Errors on the held-out rows. `None` if the series are too short.
     pub back_test: Option<BackTest>,
-    /// Interpolated gaps, members that were left out, series too short.
+    /// Interpolated gaps, series too short.
     pub warnings: Vec<String>,
+    /// Members and back-tests that the time was too short for.
+    pub short_of_time: Vec<String>,
 }
 
 /// The forecast of a series.
@@ -189,14 +191,14 @@ impl Plan {
         let widths = Widths::new(self, &errors, end);
         let quantiles: Vec<f64> = self.options.levels.iter().map(|&level| widths.quantile(level)).collect();
         let series = (0..self.len()).map(|series| self.series_forecast(series, blend, &widths, &quantiles)).collect();
-        let mut warnings = self.warnings.clone();
+        let mut short_of_time = self.short_of_time.clone();
         if !members.left_out.is_empty() {
             let names = members.left_out.join(", ");
             let reason = match self.options.budget.is_stopped() {
                 true => "it was interrupted",
                 false => "the time is too short (`--time` gives more)",
             };
-            warnings.push(format!("left out: {names}: {reason}"));
+            short_of_time.push(format!("left out: {names}: {reason}"));
         }
         Forecasts {
             series,
@@ -204,7 +206,8 @@ impl Plan {
             rule: weights.rule.clone(),
             members: self.member_reports(members, weights, held_out),
             back_test,
-            warnings,
+            warnings: self.warnings.iter().cloned().chain(widths.beyond(&self.options.levels)).collect(),
+            short_of_time,
         }
     }
 

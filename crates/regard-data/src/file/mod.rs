@@ -41,7 +41,7 @@ pub enum Encoding {
 const BEGINNING: usize = 512;
 
 impl Encoding {
-    /// A remark on an encoding that was guessed; `None` for one that the text shows.
+    /// A note on an encoding that was guessed; `None` for one that the text shows.
     #[must_use]
     pub fn note(self) -> Option<&'static str> {
         match self {

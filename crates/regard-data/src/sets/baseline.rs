@@ -1,6 +1,6 @@
 //! Baselines: predictions without a network.
 
-use super::{Bags, Classes, Standardiser};
+use super::{Bags, Standardiser};
 use crate::least_squares::LeastSquares;
 use crate::{Error, Result, stats};
 
@@ -68,11 +68,10 @@ impl Ridge {
     /// # Errors
     /// [`Error::Invalid`] when the bags have another number of features.
     pub fn scores(&self, bags: &Bags) -> Result<Vec<f64>> {
-        let mut standard = bags.clone();
-        self.standardiser.apply(&mut standard)?;
+        let standard = self.standardiser.standardised(bags)?;
         let score =
             |row: &[f32]| self.intercept + row.iter().zip(&self.weights).map(|(x, w)| known(*x) * w).sum::<f64>();
-        Ok(standard.features().chunks_exact(self.weights.len().max(1)).map(score).collect())
+        Ok(standard.chunks_exact(self.weights.len().max(1)).map(score).collect())
     }
 
     /// The weight of each standardised feature, `[features]`.
@@ -87,31 +86,11 @@ fn known(feature: f32) -> f64 {
     if feature.is_nan() { 0.0 } else { f64::from(feature) }
 }
 
-/// The mean of the training labels, which least squares predicts for every bag; NaN without any.
-///
-/// # Panics
-/// If a training bag has no label.
-#[must_use]
-pub fn mean_label(labels: &[f64], training: &[usize]) -> f64 {
-    stats::mean(&training.iter().map(|&bag| labels[bag]).collect::<Vec<_>>())
-}
-
-/// The class that most of the training bags have, the first of equals.
-///
-/// # Panics
-/// If a training bag has no class.
-#[must_use]
-pub fn majority_class(classes: &Classes, training: &[usize]) -> usize {
-    let mut counts = vec![0usize; classes.names.len()];
-    training.iter().for_each(|&bag| counts[classes.of[bag]] += 1);
-    (1..counts.len()).fold(0, |best, class| if counts[class] > counts[best] { class } else { best })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::random::Draws;
-    use crate::sets::{FeatureNames, Labels};
+    use crate::sets::FeatureNames;
 
     #[test]
     fn a_line_is_found_and_constant_features_do_no_harm() {
@@ -134,13 +113,5 @@ mod tests {
         assert!(Ridge::fit(&bags, &[], &[0], 1.0).is_err());
         assert!(Ridge::fit(&bags, &[1.0], &[0], 0.0).is_err());
         assert_eq!(Ridge::fit(&bags, &[3.0], &[0], 1.0).unwrap().scores(&bags).unwrap(), [3.0]);
-    }
-
-    #[test]
-    fn plain_answers() {
-        let classes = Labels::Numbers(vec![1.0, 0.0, 1.0, 0.0]).classes();
-        assert_eq!(majority_class(&classes, &[0, 2, 3]), 1);
-        assert_eq!(majority_class(&classes, &[0, 1]), 0);
-        assert_eq!(mean_label(&[1.0, 5.0, 3.0], &[0, 2]), 2.0);
     }
 }

@@ -104,17 +104,29 @@ impl Standardiser {
         &self.deviation
     }
 
-    /// Standardises all bags in place. Values too far out for single precision are cut to its range.
+    /// Standardises all bags in place.
+    ///
+    /// # Errors
+    /// As [`Self::standardised`].
+    pub fn apply(&self, bags: &mut Bags) -> Result<()> {
+        let features = self.standardised(bags)?;
+        bags.features_mut().copy_from_slice(&features);
+        Ok(())
+    }
+
+    /// The standardised features of all bags, `[rows, features]`. Values too far out for single precision are cut to its
+    /// range.
     ///
     /// # Errors
     /// [`Error::Invalid`] when the bags have another number of features.
-    pub fn apply(&self, bags: &mut Bags) -> Result<()> {
+    pub fn standardised(&self, bags: &Bags) -> Result<Vec<f32>> {
         if bags.width() != self.mean.len() {
             let reason = format!("has {} features, expected {}", bags.width(), self.mean.len());
             return Err(Error::invalid("bags", reason));
         }
         let width = self.mean.len().max(1);
-        for row in bags.features_mut().chunks_exact_mut(width) {
+        let mut features = bags.features().to_vec();
+        for row in features.chunks_exact_mut(width) {
             for ((value, mean), deviation) in row.iter_mut().zip(&self.mean).zip(&self.deviation) {
                 *value = if value.is_nan() {
                     f32::NAN
@@ -126,7 +138,7 @@ impl Standardiser {
                 };
             }
         }
-        Ok(())
+        Ok(features)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::values::{is_missing, looks_like_number, number, number_or_nan};
+use super::values::{is_missing, is_missing_text, looks_like_number, number, number_or_nan};
 use super::{Column, Header, Row, Table};
 use crate::Result;
 use crate::error::{Fault, shown};
@@ -12,8 +12,8 @@ use crate::error::{Fault, shown};
 pub(crate) enum Feature {
     /// The number in a column, NaN where it is missing and may be.
     Number { column: Column, may_miss: bool },
-    /// 1 where a text column has this value, else 0 (one-hot encoding). A value that is not encoded is 0 in all
-    /// features of the column.
+    /// 1 where a text column has this value, else 0 (one-hot encoding); an empty one stands for missing texts. A value that
+    /// is not encoded is 0 in all features of the column.
     Category { column: Column, value: String },
     /// 1 where the number in a column is missing, else 0.
     Missing(Column),
@@ -72,7 +72,10 @@ impl Feature {
         match self {
             Self::Number { may_miss: true, .. } => number_or_nan(field),
             Self::Number { may_miss: false, .. } => number(field),
-            Self::Category { value, .. } => Ok(f32::from(u8::from(field == value))),
+            Self::Category { value, .. } => {
+                let is_so = if value.is_empty() { is_missing_text(field) } else { field == value };
+                Ok(f32::from(u8::from(is_so)))
+            }
             Self::Missing(_) => Ok(f32::from(u8::from(is_missing(field)))),
         }
     }
@@ -80,7 +83,7 @@ impl Feature {
     /// The value of a row.
     pub(crate) fn of(&self, row: &Row<'_>) -> Result<f32> {
         let column = self.column();
-        self.of_field(row.get(column)).map_err(|fault| row.fault(&column.name, fault))
+        self.of_field(&row.value(column)?).map_err(|fault| row.fault(&column.name, fault))
     }
 }
 
@@ -127,7 +130,7 @@ impl Features {
             let texts = contents.texts[column.at].iter().filter(new).map(|text| format!("`{}`", shown(text)));
             let texts: Vec<String> = number.into_iter().chain(texts).collect();
             if !known.is_empty() && !texts.is_empty() {
-                notes.push(unseen(&column.name, &texts));
+                notes.push(unseen(&column.name, &texts, "in training"));
             }
         }
         self.notes.extend(notes);
@@ -230,6 +233,20 @@ impl Features {
             }
         }
         self.notes.extend(table.marks.clone());
+        for column in table.header.columns().filter(|column| contents.missing_texts[column.at] > 0) {
+            let of_column =
+                |feature: &&Feature| matches!(feature, Feature::Category { column: own, .. } if *own == column);
+            let mut values = self.all.iter().filter(of_column).peekable();
+            if values.peek().is_none() {
+                continue;
+            }
+            let place = match values.any(|feature| feature.name().ends_with('=')) {
+                true => "which are a feature of their own",
+                false => "which count as none of its texts",
+            };
+            let count = contents.missing_texts[column.at];
+            self.notes.push(format!("missing texts: {count} of `{}`, {place}", shown(&column.name)));
+        }
         if !missing.is_empty() {
             let rest = if said { ", and another feature says where" } else { "" };
             let mean = "the mean of the training rows stands in their place";
@@ -247,13 +264,13 @@ impl Feature {
     }
 }
 
-/// A sentence on texts of a column that did not occur in training.
-pub(crate) fn unseen(column: &str, texts: &[String]) -> String {
+/// A sentence on texts of a column that did not occur in a place such as `in training`.
+pub(crate) fn unseen(column: &str, texts: &[String], place: &str) -> String {
     const MOST: usize = 5;
     let more = if texts.len() > MOST { ", …" } else { "" };
     let all = texts.iter().take(MOST).cloned().collect::<Vec<_>>().join(", ");
     let counts = if texts.len() == 1 { "counts" } else { "count" };
-    format!("column `{}`: {all}{more} did not occur in training, and {counts} as none of its texts", shown(column))
+    format!("column `{}`: {all}{more} did not occur {place}, and {counts} as none of its texts", shown(column))
 }
 
 /// The feature of a part of a column that a name means, where no column has the whole name.
@@ -275,7 +292,9 @@ struct Contents {
     is_number: Vec<bool>,
     /// Fields that say that there is no value.
     missing: Vec<usize>,
-    /// The different texts of columns without numbers, as far as they are few.
+    /// Fields that say that there is no text.
+    missing_texts: Vec<usize>,
+    /// The different texts of columns without numbers, as far as they are few; an empty one for those that are missing.
     texts: Vec<BTreeSet<String>>,
 }
 
@@ -294,16 +313,21 @@ impl Contents {
             rows: 0,
             is_number: vec![false; columns],
             missing: vec![0; columns],
+            missing_texts: vec![0; columns],
             texts: vec![BTreeSet::new(); columns],
         };
         table.each_row(|row| {
             found.rows += 1;
-            for (at, field) in row.fields().enumerate() {
+            for at in 0..row.len() {
+                let field = &*row.plain(at);
                 if is_missing(field) {
                     found.missing[at] += 1;
                 } else {
                     found.is_number[at] = found.is_number[at] || looks_like_number(field);
                 }
+                let is_missing_text = is_missing_text(field);
+                found.missing_texts[at] += usize::from(is_missing_text);
+                let field = if is_missing_text { "" } else { field };
                 let texts = &mut found.texts[at];
                 if !found.is_number[at] && texts.len() <= MOST_CATEGORIES && !texts.contains(field) {
                     texts.insert(field.to_owned());
@@ -348,6 +372,19 @@ mod tests {
         let strict = Feature::Number { column: Column::new(0, "a"), may_miss: false };
         let table = Table::of("a\nNA\n", Path::new("a.csv"), (None, None), "rows").unwrap();
         assert!(table.each_row(|row| strict.of(&row).map(|_| ())).is_err());
+    }
+
+    #[test]
+    fn missing_texts_are_one_feature_and_said() {
+        let text = "a,colour\n1,red\n2,\n3,NA\n4,none\n5,red\n".to_owned() + &"6,red\n7,none\n".repeat(8);
+        let (names, rows, notes) = read(&text, &OPTIONS);
+        assert_eq!(names, ["a", "colour=", "colour=none", "colour=red"]);
+        assert_eq!([rows[1][1], rows[2][1], rows[3][1], rows[3][2]], [1.0, 1.0, 0.0, 1.0]);
+        assert_eq!(notes, ["missing texts: 2 of `colour`, which are a feature of their own"]);
+        let training = ["a", "colour=none", "colour=red"].map(String::from);
+        let (_, rows, notes) = read("a,colour\n1,null\n", &FeatureOptions { training: Some(&training), ..OPTIONS });
+        assert_eq!(rows, [[1.0, 0.0, 0.0]]);
+        assert_eq!(notes, ["missing texts: 1 of `colour`, which count as none of its texts"]);
     }
 
     #[test]

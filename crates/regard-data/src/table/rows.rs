@@ -1,5 +1,6 @@
 //! The rows of a table, read one after the other: a file may be larger than what is kept of it.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::io::{BufRead, BufReader, Cursor, Read};
 use std::path::Path;
@@ -262,12 +263,12 @@ impl<'p> Rows<'p> {
         while let Ok(Some(row)) = rows.next() {
             let columns = &mut found.columns;
             columns.resize_with(columns.len().max(row.len()), Vec::new);
-            columns.iter_mut().zip(row.fields()).for_each(|(column, field)| column.push(field.to_owned()));
+            (0..row.len()).for_each(|at| columns[at].push(row.plain(at).into_owned()));
         }
         Ok(found)
     }
 
-    /// Reads numbers with a decimal comma or with marks between thousands as plain ones: with the given decimal mark in
+    /// Knows the marks of numbers with a decimal comma or with marks between thousands ([`Row::plain`]): with the given decimal mark in
     /// all columns, else in the columns of which the beginning of the table shows it. `12,5` can have no other meaning,
     /// and then `1.250` of the column is a thousand and more.
     pub(crate) fn with_marks(mut self, given: Option<Decimal>) -> Result<Self> {
@@ -324,32 +325,6 @@ impl<'p> Rows<'p> {
     /// A sentence about the decimal mark, where numbers have a comma.
     pub(crate) fn note(&self) -> Option<&str> {
         self.note.as_deref()
-    }
-
-    /// If true, numbers may have marks that are not those of plain numbers.
-    fn has_marks(&self) -> bool {
-        self.given.is_some() || self.marks.iter().any(Option::is_some)
-    }
-
-    /// Writes numbers of the record with a decimal point alone.
-    fn with_points(&mut self) {
-        let (mut fields, mut ends, mut begin) = (Vec::new(), Vec::with_capacity(self.ends.len()), 0);
-        for (at, end) in self.ends.iter().enumerate() {
-            let field = &self.fields[begin..*end];
-            let mark = self.given.or(self.marks.get(at).copied().flatten());
-            let number = |mark: Decimal| {
-                let text = std::str::from_utf8(field).ok()?.trim();
-                let plain = mark == Decimal::Point && text.parse::<f64>().is_ok();
-                mark.number(text).filter(|_| !plain)
-            };
-            match mark.and_then(number) {
-                Some(number) => fields.extend_from_slice(number.to_string().as_bytes()),
-                None => fields.extend_from_slice(field),
-            }
-            ends.push(fields.len());
-            begin = *end;
-        }
-        (self.fields, self.ends) = (fields, ends);
     }
 
     /// Comments above the header, with their lines.
@@ -441,7 +416,10 @@ impl<'p> Rows<'p> {
     fn row(&self) -> Result<Row<'_>> {
         let written = self.ends.last().copied().unwrap_or(0);
         match std::str::from_utf8(&self.fields[..written]) {
-            Ok(fields) => Ok(Row { path: self.path, line: self.begins, fields, ends: &self.ends }),
+            Ok(fields) => {
+                let Self { path, begins: line, given, .. } = *self;
+                Ok(Row { path, line, fields, ends: &self.ends, given, marks: &self.marks })
+            }
             Err(_) => Err(Error::parse(self.path, self.begins, "is cut within a character by the separator")
                 .with_hint("separators are single bytes of ASCII")),
         }
@@ -467,9 +445,6 @@ impl<'p> Rows<'p> {
             match result {
                 ReadRecordResult::Record => {
                     self.ends.truncate(ended);
-                    if self.has_marks() {
-                        self.with_points();
-                    }
                     return Ok(true);
                 }
                 ReadRecordResult::OutputFull => self.fields.resize(self.fields.len() * 2, 0),
@@ -499,6 +474,10 @@ pub(crate) struct Row<'r> {
     pub(crate) line: usize,
     fields: &'r str,
     ends: &'r [usize],
+    /// The decimal mark of all columns, where it is given.
+    given: Option<Decimal>,
+    /// The decimal mark of columns whose numbers have marks.
+    marks: &'r [Option<Decimal>],
 }
 
 impl<'r> Row<'r> {
@@ -521,6 +500,39 @@ impl<'r> Row<'r> {
         self.fields[begin..*end].trim()
     }
 
+    /// The decimal mark of the numbers of a column, where it is known.
+    fn mark(&self, at: usize) -> Option<Decimal> {
+        self.given.or(self.marks.get(at).copied().flatten())
+    }
+
+    /// A field as of [`Row::text`]; a number with a decimal comma or with marks between thousands has a decimal point alone.
+    pub(crate) fn plain(&self, at: usize) -> Cow<'r, str> {
+        let text = self.text(at);
+        let number = |mark: Decimal| {
+            let is_plain = text.parse::<f64>().is_ok() && (mark == Decimal::Point || !text.contains('.'));
+            mark.number(text).filter(|_| !is_plain)
+        };
+        match self.mark(at).and_then(number) {
+            Some(number) => number.to_string().into(),
+            None => text.into(),
+        }
+    }
+
+    /// A field as of [`Row::plain`] that is a number or a word. In a column of decimal commas, `12.25` is neither.
+    pub(crate) fn value(&self, column: &Column) -> Result<Cow<'r, str>> {
+        let plain = self.plain(column.at);
+        let is_other = self.mark(column.at) == Some(Decimal::Comma)
+            && plain.contains('.')
+            && plain.parse::<f64>().is_ok()
+            && *plain == *self.text(column.at);
+        if !is_other {
+            return Ok(plain);
+        }
+        let reason = format!("found `{}`, expected a number with a decimal comma as in other rows", shown(&plain));
+        let hint = "write all numbers of the column with the same mark; `--decimal point` (`data.decimal`) reads decimal points";
+        Err(self.error(&column.name, reason).with_hint(hint))
+    }
+
     /// The field of a column.
     pub(crate) fn get(&self, column: &Column) -> &'r str {
         self.text(column.at)
@@ -536,17 +548,17 @@ impl<'r> Row<'r> {
 
     /// The number in a column, which has to be there.
     pub(crate) fn number(&self, column: &Column) -> Result<f32> {
-        values::number(self.get(column)).map_err(|fault| self.fault(&column.name, fault))
+        values::number(&self.value(column)?).map_err(|fault| self.fault(&column.name, fault))
     }
 
     /// The number in a column, NaN where it is missing.
     pub(crate) fn number_or_nan(&self, column: &Column) -> Result<f32> {
-        values::number_or_nan(self.get(column)).map_err(|fault| self.fault(&column.name, fault))
+        values::number_or_nan(&self.value(column)?).map_err(|fault| self.fault(&column.name, fault))
     }
 
     /// As [`Self::number_or_nan`], with all digits.
     pub(crate) fn exact_or_nan(&self, column: &Column) -> Result<f64> {
-        values::exact_or_nan(self.get(column)).map_err(|fault| self.fault(&column.name, fault))
+        values::exact_or_nan(&self.value(column)?).map_err(|fault| self.fault(&column.name, fault))
     }
 
     /// Refuses a row that is longer or shorter than the first one. `whose` begins the end of the message: "the header
@@ -570,6 +582,7 @@ impl<'r> Row<'r> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::header::Header;
     use super::*;
 
     fn all(text: &str) -> Vec<(usize, Vec<String>)> {
@@ -582,12 +595,28 @@ mod tests {
     }
 
     #[test]
+    fn only_numbers_are_read_by_their_marks() {
+        let text = "id;value\n007;1,5\n1.001;12.25\n9007199254740993;1.250\n";
+        let mut rows = Rows::of_text(text, Path::new("a.csv"), None).unwrap().with_marks(Some(Decimal::Comma)).unwrap();
+        let header = Header::of(&mut rows, "rows").unwrap();
+        let value = header.column("value").unwrap();
+        let (mut ids, mut found) = (Vec::new(), Vec::new());
+        while let Some(row) = rows.next().unwrap() {
+            ids.push(row.text(0).to_owned());
+            found.push(row.number(&value).map_err(|error| error.to_string()));
+        }
+        assert_eq!(ids, ["007", "1.001", "9007199254740993"]);
+        let refused = "a.csv:3: field `value`: found `12.25`, expected a number with a decimal comma as in other rows";
+        assert_eq!(found, [Ok(1.5), Err(refused.to_owned()), Ok(1250.0)]);
+    }
+
+    #[test]
     fn marks_of_numbers_are_read_where_the_table_tells_them() {
         let with = |text: &str, given| {
             let mut rows = Rows::of_text(text, Path::new("a.csv"), None).unwrap().with_marks(given).unwrap();
             let mut found = Vec::new();
             while let Some(row) = rows.next().unwrap() {
-                found.push(row.fields().map(str::to_owned).collect::<Vec<_>>().join("|"));
+                found.push((0..row.len()).map(|at| row.plain(at)).collect::<Vec<_>>().join("|"));
             }
             (found[1..].to_vec(), rows.note().unwrap_or_default().to_owned())
         };

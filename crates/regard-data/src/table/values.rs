@@ -59,10 +59,15 @@ pub(crate) fn is_missing(field: &str) -> bool {
     field.is_empty() || field.len() <= 4 && WORDS.iter().any(|word| field.eq_ignore_ascii_case(word))
 }
 
-/// The text of a target, or none where the field says that it is missing. Words such as `none` may be classes.
-pub(crate) fn target(text: &str) -> Option<String> {
+/// If true, the field of a column of texts says that there is none. Words such as `none` may be texts.
+pub(crate) fn is_missing_text(field: &str) -> bool {
     const WORDS: [&str; 5] = ["", "nan", "na", "n/a", "null"];
-    (!WORDS.iter().any(|word| text.eq_ignore_ascii_case(word))).then(|| text.to_owned())
+    WORDS.iter().any(|word| field.eq_ignore_ascii_case(word))
+}
+
+/// The text of a target, or none where the field says that it is missing.
+pub(crate) fn target(text: &str) -> Option<String> {
+    (!is_missing_text(text)).then(|| text.to_owned())
 }
 
 /// If true, the field is a number or was meant as one: `nan`, or with a decimal comma.

@@ -225,7 +225,7 @@ impl Graphs {
         &self.origin.notes
     }
 
-    /// The same with another remark, before the others.
+    /// The same with another note, before the others.
     pub(crate) fn with_note(mut self, note: String) -> Self {
         self.origin.notes.insert(0, note);
         self

@@ -110,27 +110,6 @@ impl Graphs {
         Ok(self)
     }
 
-    /// The same graphs, the types of whose nodes are called by other names, one for each.
-    ///
-    /// A file of numbers can be given the names of atoms so that a network trained on it reads molecules.
-    /// More names than types are allowed: those types do not occur.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] when there are fewer names than types, or two are alike.
-    pub fn with_node_type_names(mut self, names: Vec<String>) -> Result<Self> {
-        rename(&mut self.node_features, names, "nodes")?;
-        Ok(self)
-    }
-
-    /// As [`Graphs::with_node_type_names`], of the edges.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] when there are fewer names than types, or two are alike.
-    pub fn with_edge_type_names(mut self, names: Vec<String>) -> Result<Self> {
-        rename(&mut self.edge_features, names, "edges")?;
-        Ok(self)
-    }
-
     /// The same graphs with types and columns in the order of training. A type that was not there in
     /// training becomes the type `other` of training where one is given.
     ///
@@ -234,17 +213,6 @@ impl Graphs {
 
 fn unseen_type(place: &str, name: &str) -> String {
     format!("{place} has the type `{}`, which is not in the training data", shown(name))
-}
-
-fn rename(features: &mut Features, names: Vec<String>, what: &str) -> Result<()> {
-    if names.len() < features.kinds.types.len() {
-        let reason = format!("have {} types, found {} names", features.kinds.types.len(), names.len());
-        return Err(Error::invalid(what, reason));
-    }
-    let kinds = Kinds { types: names, columns: features.kinds.columns.clone() };
-    check_kinds(&kinds, what)?;
-    features.kinds = kinds;
-    Ok(())
 }
 
 fn same_count(what: &str, found: usize, expected: usize) -> Result<()> {

@@ -3,7 +3,6 @@
 use super::{Graphs, Origin, Skipped, unseen_type};
 use crate::graphs::features::{Features, Kinds};
 use crate::graphs::{Level, Parts};
-use crate::names::FeatureNames;
 use crate::{Error, Result};
 
 impl Graphs {
@@ -109,14 +108,6 @@ impl Graphs {
         }
         all.edge_features = Features { kinds: Kinds::counted(1), types: vec![0; all.sources.len()], dense: Vec::new() };
         all
-    }
-
-    /// The same graphs without what edges carry.
-    #[must_use]
-    pub fn without_edge_features(mut self) -> Self {
-        let kinds = Kinds { types: Vec::new(), columns: FeatureNames::Count(0) };
-        self.edge_features = Features { kinds, types: Vec::new(), dense: Vec::new() };
-        self
     }
 }
 

@@ -1,8 +1,6 @@
 //! Metrics of forecasts of series.
 //!
-//! Accumulators take one window after the other and leave out targets that are missing. Windows that are
-//! shared out among threads are added to accumulators of their own, which are [merged](ForecastErrors::merge)
-//! in a fixed order.
+//! Accumulators take one window after the other and leave out targets that are missing.
 
 mod batches;
 mod quantiles;
@@ -10,7 +8,7 @@ mod quantiles;
 use serde::Serialize;
 
 pub use self::batches::BatchMeans;
-pub use self::quantiles::{Intervals, Pinball};
+pub use self::quantiles::Pinball;
 
 /// Errors of forecasts, for each step of the horizon and each series.
 ///
@@ -105,16 +103,6 @@ impl ForecastErrors {
         self.series[series].add(window);
     }
 
-    /// Adds what another has summed up.
-    ///
-    /// # Panics
-    /// If it has other numbers of series or steps.
-    pub fn merge(&mut self, other: &Self) {
-        assert!(self.steps.len() == other.steps.len() && self.series.len() == other.series.len(), "the same shape");
-        self.steps.iter_mut().zip(&other.steps).for_each(|(sums, more)| sums.add(*more));
-        self.series.iter_mut().zip(&other.series).for_each(|(sums, more)| sums.add(*more));
-    }
-
     /// Means over all targets, each counting the same.
     #[must_use]
     pub fn total(&self) -> ErrorMeans {
@@ -197,18 +185,6 @@ mod tests {
         // The series without targets is left out.
         assert_eq!(errors.mase(&[2.0, 1.0, 4.0]), (0.5 + 0.5) / 2.0);
         assert!(ForecastErrors::new(1, 1).mase(&[1.0]).is_nan() && ForecastErrors::new(1, 1).total().mse.is_nan());
-    }
-
-    #[test]
-    fn merging_is_adding() {
-        let (mut all, mut first, mut second) =
-            (ForecastErrors::new(1, 1), ForecastErrors::new(1, 1), ForecastErrors::new(1, 1));
-        all.add(0, &[1.0], &[3.0], &[true]);
-        all.add(0, &[1.0], &[0.5], &[true]);
-        first.add(0, &[1.0], &[3.0], &[true]);
-        second.add(0, &[1.0], &[0.5], &[true]);
-        first.merge(&second);
-        assert_eq!(first, all);
     }
 
     #[test]

@@ -202,16 +202,13 @@ fn ticks_of(stamps: StampColumn) -> Ticks {
 /// The error of a file as one of rows in memory, which are counted from 0.
 fn of_rows(error: Error) -> Error {
     match error {
-        Error::Parse { line, field, reason, hint, .. } => {
-            let reason = match reason
-                .rsplit_once(" on line ")
-                .and_then(|(text, line)| Some((text, line.parse::<usize>().ok()?)))
-            {
-                Some((text, line)) => format!("{text} in row {}", line.saturating_sub(1)),
+        Error::Parse { line, field, reason, other_line, hint, .. } => {
+            let reason = match other_line {
+                Some(line) => format!("{reason} in row {}", line.saturating_sub(1)),
                 None => reason,
             };
             let path = if line == 0 { FRAME.into() } else { format!("row {}", line - 1).into() };
-            Error::Parse { path, line: 0, field, reason, hint }
+            Error::Parse { path, line: 0, field, reason, other_line: None, hint }
         }
         other => other,
     }

@@ -36,7 +36,7 @@ pub(super) struct Encoded {
     pub(super) names: Vec<String>,
     /// A value for each row of each feature, NaN where it is missing.
     pub(super) values: Vec<Vec<f32>>,
-    /// Sentences on texts that training did not have.
+    /// Sentences on texts that training did not have, and on values that are missing.
     pub(super) notes: Vec<String>,
 }
 
@@ -94,16 +94,21 @@ impl Covariates {
         Ok(())
     }
 
-    /// The features: a number as it is, and for each text of a column 1 where it stands and else 0.
-    pub(super) fn encoded(self, header: &Header<'_>) -> Result<Encoded> {
+    /// The features: a number as it is, and for each text of a column 1 where it stands and else 0. A text is no feature
+    /// where `is_known` says of none of its rows that it has a value of a series: nothing can be learnt about it.
+    pub(super) fn encoded(self, header: &Header<'_>, is_known: impl Fn(usize) -> bool) -> Result<Encoded> {
         let mut found = Encoded { names: Vec::new(), values: Vec::new(), notes: Vec::new() };
         for Values { column, values } in self.columns {
             match values {
                 Content::Numbers(numbers) => {
+                    found.note_missing(&column, numbers.iter().filter(|number| number.is_nan()).count());
                     found.names.push(column.name);
                     found.values.push(numbers);
                 }
-                Content::Texts { codes, rows, training } => found.texts(header, &column, &codes, &rows, training)?,
+                Content::Texts { codes, rows, training } => {
+                    found.note_missing(&column, rows.iter().filter(|code| **code == MISSING).count());
+                    found.texts(header, &column, (&codes, &rows), training, &is_known)?;
+                }
             }
         }
         Ok(found)
@@ -111,13 +116,23 @@ impl Covariates {
 }
 
 impl Encoded {
+    fn note_missing(&mut self, column: &Column, rows: usize) {
+        if rows > 0 {
+            let (name, have) = (shown(&column.name), if rows == 1 { "row has" } else { "rows have" });
+            self.notes.push(format!(
+                "column `{name}`: {rows} {have} no value, which networks take from the row before (fill it in the file to \
+                 change that)"
+            ));
+        }
+    }
+
     fn texts(
         &mut self,
         header: &Header<'_>,
         column: &Column,
-        codes: &HashMap<String, u32>,
-        rows: &[u32],
+        (codes, rows): (&HashMap<String, u32>, &[u32]),
         training: Option<Vec<String>>,
+        is_known: &impl Fn(usize) -> bool,
     ) -> Result<()> {
         let mut texts: Vec<String> = codes.keys().cloned().collect();
         texts.sort_unstable();
@@ -127,14 +142,22 @@ impl Encoded {
             let hint = "leave it out of `--covariates` (`data.future_covariates`)";
             return Err(header.error(reason).with_hint(hint));
         }
-        if let Some(known) = &training {
-            let new: Vec<String> =
-                texts.iter().filter(|text| !known.contains(text)).map(|text| format!("`{}`", shown(text))).collect();
-            if !new.is_empty() {
-                self.notes.push(unseen(&column.name, &new));
+        let (known, place) = match training {
+            Some(training) => (training, "in training"),
+            None => {
+                let mut beside_values = vec![false; codes.len()];
+                let rows = rows.iter().enumerate().filter(|(row, code)| **code != MISSING && is_known(*row));
+                rows.for_each(|(_, code)| beside_values[*code as usize] = true);
+                let known = texts.iter().filter(|text| beside_values[codes[*text] as usize]).cloned().collect();
+                (known, "in a row with a value")
             }
+        };
+        let new: Vec<String> =
+            texts.iter().filter(|text| !known.contains(text)).map(|text| format!("`{}`", shown(text))).collect();
+        if !new.is_empty() {
+            self.notes.push(unseen(&column.name, &new, place));
         }
-        for text in training.unwrap_or(texts) {
+        for text in known {
             let code = codes.get(&text).copied();
             let value = |row: &u32| if *row == MISSING { f32::NAN } else { f32::from(u8::from(Some(*row) == code)) };
             self.names.push(format!("{}={text}", column.name));

@@ -119,16 +119,16 @@ impl Rest {
     fn placed(&self, error: Error, path: &Path, before: usize) -> Error {
         let own = |line: usize| self.lines.get(line - before - 1).copied().unwrap_or(0);
         match error {
-            Error::Parse { line, field, reason, hint, .. } if line > before => {
+            Error::Parse { line, field, reason, other_line, hint, .. } if line > before => {
                 let at = own(line);
-                // The other line that a reason ends with may stand in either file.
-                let other = reason.rsplit_once(" on line ").and_then(|(text, line)| Some((text, line.parse().ok()?)));
-                let reason = match other {
-                    Some((text, line)) if line > before => format!("{text} on line {}", own(line)),
-                    Some((text, line)) => format!("{text} on line {line} of {}", path.display()),
-                    None => reason,
+                let error = match other_line {
+                    Some(other) if other > before => Error::parse(&self.path, at, reason).on_line(own(other)),
+                    Some(other) => {
+                        Error::parse(&self.path, at, format!("{reason} on line {other} of {}", path.display()))
+                    }
+                    None => Error::parse(&self.path, at, reason),
                 };
-                let error = Error::parse(&self.path, at, reason).in_field(field);
+                let error = error.in_field(field);
                 let hint = hint.unwrap_or_else(|| "the columns are those of the other file".to_owned());
                 error.with_hint(format!("rows of the future come after the last value of their series; {hint}"))
             }

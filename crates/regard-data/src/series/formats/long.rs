@@ -13,7 +13,7 @@ use super::{Extent, Read, ReadOptions, ReadReport, TableLayout, report_of};
 use crate::error::shown;
 use crate::labels::Labels;
 use crate::series::{Panel, Series};
-use crate::table::values::{is_missing, looks_like_number};
+use crate::table::values::{is_missing, is_missing_text, looks_like_number};
 use crate::table::{Beginning, Column, Feature, Footer, Header, MOST_CATEGORIES, Row, Rows, part_of_column, unseen};
 use crate::{Error, Result};
 
@@ -308,7 +308,7 @@ impl Table {
         self.covariates.push(row)?;
         for (of, column) in self.statics.iter_mut().zip(&columns.statics) {
             // `1` is `1.0`.
-            let text = row.get(column);
+            let text = &*row.value(column)?;
             let (text, what) = match text.parse::<f32>() {
                 Ok(number) => (number.to_string(), "number"),
                 Err(_) => (text.to_owned(), "value"),
@@ -337,7 +337,7 @@ impl Table {
     ) -> Result<Read> {
         let mut future = 0;
         let (statics, mut notes) = self.static_features(header, options)?;
-        let covariates = std::mem::take(&mut self.covariates).encoded(header)?;
+        let covariates = std::mem::take(&mut self.covariates).encoded(header, |row| !self.values[row].is_nan())?;
         notes.extend(covariates.notes.iter().cloned());
         notes.extend(self.precision.note(|at| &self.names[at]));
         let series = (0..self.names.len()).map(|at| {
@@ -397,14 +397,15 @@ impl Table {
                 let new = |text: &&str| !is_missing(text) && !encoded.contains(text);
                 let texts: BTreeSet<&str> = texts.0.iter().map(|(text, _)| text.as_str()).filter(new).collect();
                 let texts: Vec<String> = texts.into_iter().map(|text| format!("`{}`", shown(text))).collect();
-                (!encoded.is_empty() && !texts.is_empty()).then(|| unseen(&column.name, &texts))
+                (!encoded.is_empty() && !texts.is_empty()).then(|| unseen(&column.name, &texts, "in training"))
             });
             let notes = notes.collect();
             return Ok((features, notes));
         }
         let (mut features, mut indicators) = (Vec::new(), Vec::new());
         for (column, texts) in self.static_columns.iter().zip(&self.statics) {
-            let texts: BTreeSet<&str> = texts.0.iter().map(|(text, _)| text.as_str()).collect();
+            let texts: BTreeSet<&str> =
+                texts.0.iter().map(|(text, _)| if is_missing_text(text) { "" } else { text }).collect();
             if texts.iter().any(|text| looks_like_number(text)) || texts.iter().all(|text| is_missing(text)) {
                 features.push(number(column));
                 if texts.iter().any(|text| is_missing(text)) {
@@ -458,10 +459,9 @@ impl<T: PartialEq + ToString> Constant<T> {
             Some((known, _)) if *known == value => {}
             Some((known, line)) => {
                 let (here, there) = (shown(&value.to_string()), shown(&known.to_string()));
-                let reason = format!("found the {what} `{here}`, the series has `{there}` on line {line}");
-                return Err(row
-                    .error(field, reason)
-                    .with_hint(format!("a series has one {what}, the same in all its rows")));
+                let reason = format!("found the {what} `{here}`, the series has `{there}`");
+                let error = row.error(field, reason).on_line(*line);
+                return Err(error.with_hint(format!("a series has one {what}, the same in all its rows")));
             }
         }
         Ok(())

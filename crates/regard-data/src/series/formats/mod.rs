@@ -309,7 +309,7 @@ pub struct ReadReport {
     /// Sentences about what else was recognised or left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// Remark on the encoding of the file, where it was guessed.
+    /// A note on the encoding of the file, where it was guessed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encoding: Option<String>,
     /// Text below the table.
@@ -347,20 +347,22 @@ impl fmt::Display for ReadReport {
             writeln!(f, "{note}")?;
         }
         let missing = self.missing.iter().map(|(_, count)| count).sum();
-        for (count, one, several) in [
-            (self.gaps, "stamp without a row, filled", "stamps without a row, filled"),
-            (self.out_of_order, "row out of order, sorted", "rows out of order, sorted"),
-            (self.duplicates, "row of a stamp seen before, merged", "rows of a stamp seen before, merged"),
-            (missing, "missing value", "missing values"),
-            (self.future, "row of the future", "rows of the future"),
-        ] {
-            let option = match one {
-                _ if count == 0 => continue,
-                _ if one.starts_with("stamp") => " as missing (`--frequency` gives another distance of stamps)",
-                _ if one.starts_with("row of a stamp") => " (`--duplicates`)",
-                _ => "",
-            };
-            writeln!(f, "{count} {}{option}", if count == 1 { one } else { several })?;
+        let frequency = " as missing (`--frequency` gives another distance of stamps)";
+        // A count, its words in the singular and the plural, and their end, which names the option that changes the count.
+        let counts = [
+            (self.gaps, "stamp without a row, filled", "stamps without a row, filled", frequency),
+            (self.out_of_order, "row out of order, sorted", "rows out of order, sorted", ""),
+            (
+                self.duplicates,
+                "row of a stamp seen before, merged",
+                "rows of a stamp seen before, merged",
+                " (`--duplicates`)",
+            ),
+            (missing, "missing value", "missing values", ""),
+            (self.future, "row of the future", "rows of the future", ""),
+        ];
+        for (count, one, several, end) in counts.into_iter().filter(|(count, ..)| *count > 0) {
+            writeln!(f, "{count} {}{end}", if count == 1 { one } else { several })?;
         }
         if !self.skipped.is_empty() {
             writeln!(f, "columns not read: {} (`--target` and `--covariates` name columns)", self.skipped.join(", "))?;

@@ -167,7 +167,7 @@ impl Stamps {
         let Some(row) = rows.next()? else {
             return Err(crate::Error::parse(path, 0, "has no rows below its header, expected at least one"));
         };
-        let layouts: Vec<_> = (0..header.len()).map(|at| layouts_of(row.text(at))).collect();
+        let layouts: Vec<_> = (0..header.len()).map(|at| layouts_of(&row.plain(at))).collect();
         // A column of integers may hold what looks like dates without separators.
         let digits = |at: usize| row.text(at).bytes().all(|b| b.is_ascii_digit());
         let date =
@@ -221,7 +221,7 @@ impl Stamps {
             }
             return Ok(());
         };
-        let text = row.text(column.at);
+        let text = &*row.plain(column.at);
         if let Some((suffix, offset)) = Layout::offset(text) {
             self.offsets.push(offset);
             suffix.clone_into(&mut self.suffix);

@@ -145,8 +145,8 @@ impl Placing<'_> {
         let (before, row) = pair.map_or((0, 0), |pair| (pair[0], pair[1]));
         let stamp = layout.write(ticks[row as usize]).unwrap_or_default();
         let whose = self.names.get(series).map_or(String::new(), |name| format!(" of series `{}`", shown(name)));
-        let reason = format!("stamp `{}`{whose} already occurs on line {}", shown(&stamp), self.line(before));
-        let error = Error::parse(self.path, self.line(row), reason).in_field(column);
+        let reason = format!("stamp `{}`{whose} already occurs", shown(&stamp));
+        let error = Error::parse(self.path, self.line(row), reason).on_line(self.line(before)).in_field(column);
         let merged = "`--duplicates mean` or `--duplicates last` (`data.duplicates`) takes the mean or the last row of each stamp";
         let names: Vec<String> = self.ids.iter().map(|name| format!("`{}`", shown(name))).collect();
         error.with_hint(match self.ids {

@@ -39,7 +39,8 @@ pub(super) fn read<'p>(
     let covariates = Covariates::of(&columns.covariates, options, beginning);
     let stamps = Stamps::of(date, options, beginning, extent);
     let mut table = Table::read(&mut rows, header, &columns, stamps, covariates)?;
-    let Encoded { names, values: covariates, notes } = table.covariates.encoded(header)?;
+    let Encoded { names, values: covariates, notes } =
+        table.covariates.encoded(header, |row| table.values.iter().any(|values| !values[row].is_nan()))?;
     let wanted = std::mem::take(&mut table.values).into_iter().chain(covariates);
     let date = table.stamps.column.as_ref().map(|column| column.name.clone());
     let all: Vec<u32> = (0..table.lines.len() as u32).collect();

@@ -25,8 +25,6 @@ pub use self::mixtures::{Mixtures, Truth};
 pub use self::population::{EntropyTarget, NormalSample, RotatedEntropy, Statistic};
 pub use self::shapes::{Shape, Shapes};
 
-use super::{Bags, FeatureNames, Labels};
-use crate::Result;
 use crate::random::Draws;
 
 /// Sets of any size, each with a target.
@@ -62,15 +60,6 @@ impl<T> SetBatch<T> {
     #[must_use]
     pub fn set(&self, at: usize) -> &[f32] {
         &self.features[self.offsets[at] * self.width..self.offsets[at + 1] * self.width]
-    }
-
-    /// The sets as bags with the labels that `label` makes of the targets.
-    ///
-    /// # Errors
-    /// [`crate::Error::Invalid`] when a label is not finite.
-    pub fn into_bags(self, label: impl Fn(&T) -> f64) -> Result<Bags> {
-        let labels = self.targets.iter().map(label).collect();
-        Bags::new(FeatureNames::Count(self.width), self.features, self.offsets)?.with_labels(Labels::Numbers(labels))
     }
 
     /// Draws sets of these sizes one after the other: `fill` pushes the elements of a set and gives its
@@ -130,9 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn batches_are_bags() {
-        let bags = MaxRegression::paper().batch(3, 0, 5).into_bags(|target| *target).unwrap();
-        assert_eq!((bags.len(), bags.width()), (5, 1));
+    fn a_batch_may_have_no_sets() {
         assert!(MaxRegression::paper().batch(3, 0, 0).is_empty());
     }
 }

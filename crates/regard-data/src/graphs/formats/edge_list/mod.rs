@@ -140,7 +140,9 @@ impl Nodes {
             for feature in &read.columns.features.all {
                 read.graphs[graph].node_dense.push(feature.of(&row)?);
             }
-            read.texts[graph].extend(targets.iter().map(|column| target(row.get(column))));
+            for column in &targets {
+                read.texts[graph].push(target(&row.value(column)?));
+            }
             if let (Some(parts), Some(split)) = (&mut read.parts, &split) {
                 parts.resize(read.graphs.len(), Vec::new());
                 parts[graph].push(part_of(table.path, row.line, &split.name, row.get(split))?);

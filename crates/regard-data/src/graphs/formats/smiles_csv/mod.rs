@@ -78,7 +78,9 @@ pub fn parse(text: &str, path: &Path, options: &ReadOptions) -> Result<Graphs> {
         }
         origin.lines.push(row.line);
         parts.extend(part);
-        texts.extend(targets.iter().map(|column| target(row.get(column))));
+        for column in &targets {
+            texts.push(target(&row.value(column)?));
+        }
         Ok(())
     })?;
     if read.all.len() == 0 {

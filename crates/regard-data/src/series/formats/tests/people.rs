@@ -88,7 +88,7 @@ fn dates_that_are_not_understood_name_no_series() {
 }
 
 #[test]
-fn remarks_name_no_series() {
+fn columns_of_notes_name_no_series() {
     let rows: String = (1..25).map(|day| format!("2021-01-{day:02},{day},seen {}\n", day % 9)).collect();
     for name in ["comment", "who"] {
         let found = read(&format!("date,sales,{name}\n{rows}"));
@@ -164,6 +164,16 @@ fn texts_that_are_known_in_the_future_are_encoded() {
     assert_eq!(found.panel.covariates(), names);
     assert_eq!(found.panel.series()[0].covariates()[1][..], [1.0, 0.0, 1.0]);
     assert!(found.report.to_string().contains("column `promo`: `maybe` did not occur in training"));
+    // Nothing can be learnt about a text that has no value beside it, and what is missing is said.
+    let later = text.replace(",,yes,5", ",,maybe,5").replace("no,4", ",4");
+    let found = parse(&later, Path::new("a.csv"), &options).unwrap();
+    assert_eq!(found.panel.covariates(), ["promo=yes", "price"]);
+    let said_of = found.report.to_string();
+    assert!(said_of.contains("`promo`: `maybe` did not occur in a row with a value, and counts as none"), "{said_of}");
+    assert!(
+        said_of.contains("column `promo`: 1 row has no value, which networks take from the row before"),
+        "{said_of}"
+    );
     let long = "unique_id,ds,y,promo\na,2021-01-01,1,yes\na,2021-01-02,2,no\na,2021-01-03,,yes\n";
     let options = ReadOptions { covariates: vec!["promo".into()], ..ReadOptions::default() };
     let found = parse(long, Path::new("a.csv"), &options).unwrap();

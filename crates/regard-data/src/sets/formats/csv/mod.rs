@@ -18,13 +18,14 @@ mod columns;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use self::columns::Columns;
 use super::builder::BagsBuilder;
 use super::{Layout, ReadOptions};
 use crate::sets::{Bags, FeatureNames};
-use crate::table::{Column, Header, Rows, Table};
+use crate::table::{Column, Header, Row, Rows, Table};
 use crate::{Error, Result};
 
 /// Reads bags from CSV text; `path` names it in errors.
@@ -46,10 +47,13 @@ use crate::{Error, Result};
 pub fn parse(text: &str, path: &Path, options: &ReadOptions) -> Result<Bags> {
     let mut rows = Rows::of_text(text, path, options.delimiter)?.with_marks(options.decimal)?;
     let first = Header::of(&mut rows, "rows of bags")?;
+    rows.unread();
+    let fields = rows.next()?.map(|row| (0..row.len()).map(|at| row.plain(at).into_owned()).collect::<Vec<_>>());
+    let fields = fields.unwrap_or_default();
     let headerless = match options.layout {
         Layout::Headerless => true,
         Layout::Header => false,
-        Layout::Auto => !options.names_columns() && is_data(&first.names),
+        Layout::Auto => !options.names_columns() && is_data(&fields),
     };
     if headerless {
         rows.unread();
@@ -64,12 +68,11 @@ fn with_header(table: &Table<'_>, columns: Columns, options: &ReadOptions) -> Re
     table.each_row(|row| {
         let bag = gathered.bag(row.filled(&columns.group, "the id of a bag")?);
         if let Some(target) = &columns.target {
-            let text =
-                if options.target_optional { row.get(target) } else { row.filled(target, "the label of the bag")? };
-            gathered.label(bag, text, row.line, &target.name)?;
+            gathered.label(bag, &label_of(&row, target, options)?, row.line, &target.name)?;
         }
         if let Some(target) = &columns.row_target {
-            gathered.row_labels.push(row.filled(target, "the label of the row")?.to_owned());
+            row.filled(target, "the label of the row")?;
+            gathered.row_labels.push(row.value(target)?.into_owned());
         }
         for feature in &columns.features.all {
             gathered.features.push(feature.of(&row)?);
@@ -100,8 +103,7 @@ fn without_header(mut rows: Rows<'_>, first: &Header<'_>, options: &ReadOptions)
     while let Some(row) = rows.next()? {
         row.check_fields(fields, &format!("line {line} has"))?;
         let bag = gathered.bag(row.filled(&bag, "the id of a bag")?);
-        let text = if options.target_optional { row.get(&label) } else { row.filled(&label, "the label of the bag")? };
-        gathered.label(bag, text, row.line, &label.name)?;
+        gathered.label(bag, &label_of(&row, &label, options)?, row.line, &label.name)?;
         for column in &features {
             let number = if options.may_miss { row.number_or_nan(column) } else { row.number(column) };
             gathered.features.push(number?);
@@ -111,6 +113,14 @@ fn without_header(mut rows: Rows<'_>, first: &Header<'_>, options: &ReadOptions)
     let notes = rows.note().map(str::to_owned).into_iter().collect();
     let bags = gathered.finish(FeatureNames::Count(features.len()), 0, Some(&label.name), options.target_optional)?;
     Ok(bags.with_notes(notes))
+}
+
+/// The label that a row says.
+fn label_of<'r>(row: &Row<'r>, column: &Column, options: &ReadOptions) -> Result<Cow<'r, str>> {
+    if !options.target_optional {
+        row.filled(column, "the label of the bag")?;
+    }
+    row.value(column)
 }
 
 /// If true, fields are label, bag and features rather than names: numbers from the third on, and not the numbers of
