@@ -78,10 +78,6 @@ impl State for Shuttle {
         allowed[0] = self.tour.last().is_some_and(|&last| last != 0);
     }
 
-    fn first(&self) -> Option<usize> {
-        None
-    }
-
     fn last(&self) -> Option<usize> {
         Some(self.tour.last().map_or(0, |&node| node as usize))
     }

@@ -249,10 +249,6 @@ impl State for InputRow<'_> {
         }
     }
 
-    fn first(&self) -> Option<usize> {
-        None
-    }
-
     fn last(&self) -> Option<usize> {
         Some(self.last)
     }

@@ -280,14 +280,6 @@ pub fn record<T>(compute: impl FnOnce() -> T) -> (T, Recording) {
     (result, RECORDER.take().recording)
 }
 
-/// Runs `compute` without recording it, as if there were no recording.
-pub fn unrecorded<T>(compute: impl FnOnce() -> T) -> T {
-    let open = OPEN.replace(false);
-    let result = compute();
-    OPEN.set(open);
-    result
-}
-
 /// Runs `compute`, whose steps have names that begin with `name` and a dot.
 pub fn scope<T>(name: impl FnOnce() -> String, compute: impl FnOnce() -> T) -> T {
     scope_with(name, &[], compute)

@@ -419,7 +419,7 @@ impl Instance {
             return self.0.render_own();
         }
         match self.files().and_then(|files| files.tsplib) {
-            Some(tsplib) if tsplib.ending == ending => self.0.render_tsplib(),
+            Some(tsplib) if tsplib.endings.contains(&ending) => self.0.render_tsplib(),
             _ => {
                 let reason = format!("a .{ending} file cannot hold an instance of `{}`", self.problem());
                 Err(Error::invalid("format", reason).with_hint("CSV can store every problem"))

@@ -20,21 +20,21 @@ pub trait Problem: Clone + Send + Sync + Sized + 'static {
 
     /// Name of the problem, as in `config.json`.
     const NAME: &'static str;
-    /// Numbers that describe a node, its two coordinates first.
-    const FEATURES: usize;
     /// If true, node 0 is a depot, described by its coordinates alone.
     const DEPOT: bool;
     /// If true, every node is visited once and all unvisited ones are always open. The context is then the first
     /// and the last node, otherwise the last node and [`Self::SCALARS`] numbers.
-    const EVERY_NODE_ONCE: bool;
-    /// Numbers of the context beside embeddings ([`State::scalars`]).
-    const SCALARS: usize;
+    const EVERY_NODE_ONCE: bool = false;
     /// Names of the features behind the two coordinates, in their order.
     const ADDED_FEATURES: &'static [&'static str] = &[];
-    /// Names of [`State::scalars`], in their order.
+    /// Numbers that describe a node, its two coordinates first.
+    const FEATURES: usize = 2 + Self::ADDED_FEATURES.len();
+    /// Names of the numbers of the context beside embeddings ([`State::scalars`]), in their order.
     const SCALAR_NAMES: &'static [&'static str] = &[];
+    /// Numbers of the context beside embeddings.
+    const SCALARS: usize = Self::SCALAR_NAMES.len();
     /// If true, nodes have a number that changes from step to step ([`State::dynamic`]).
-    const DYNAMIC: bool;
+    const DYNAMIC: bool = false;
     /// If true, a prize is maximised; costs are negative prizes then.
     const MAXIMISES: bool = false;
     /// If true, [`Self::local_search`] improves solutions.
@@ -94,7 +94,18 @@ pub trait Problem: Clone + Send + Sync + Sized + 'static {
     ///
     /// # Errors
     /// Another problem's set, or one too large for memory.
-    fn paper_set(set: &PaperSet, _limit: Option<usize>) -> Result<Vec<Self>> {
+    fn paper_set(set: &PaperSet, limit: Option<usize>) -> Result<Vec<Self>> {
+        if set.problem() == Self::NAME {
+            Self::draw_paper_set(set, limit)
+        } else {
+            Err(set.of_another_problem(Self::NAME))
+        }
+    }
+    /// The first instances of one of [`Self::PAPER_SETS`]. [`Self::paper_set`] calls it with sets of this problem only.
+    ///
+    /// # Errors
+    /// A set that is too large for memory.
+    fn draw_paper_set(set: &PaperSet, _limit: Option<usize>) -> Result<Vec<Self>> {
         Err(set.of_another_problem(Self::NAME))
     }
     /// If true, a set of instances may be this problem's where several problems have the same number of parts.

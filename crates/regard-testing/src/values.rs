@@ -1,7 +1,7 @@
 //! Arrays of reference values, in double precision whatever their file says.
 
 #[cfg(feature = "tensors")]
-use burn::tensor::{Device, Int, Tensor, TensorData};
+use burn::tensor::{Device, Tensor, TensorData};
 use safetensors::{Dtype, tensor::TensorView};
 
 /// A row-major array. `f64` holds every type of the files exactly, apart from huge integers.
@@ -51,16 +51,6 @@ impl Values {
     #[cfg(feature = "tensors")]
     pub fn tensor<const D: usize>(&self, device: &Device) -> Tensor<D> {
         Tensor::from_data(TensorData::new(self.f32(), self.shape.clone()), device)
-    }
-
-    /// The values as an integer tensor of `D` axes.
-    ///
-    /// # Panics
-    /// If the array has another number of axes.
-    #[cfg(feature = "tensors")]
-    pub fn int_tensor<const D: usize>(&self, device: &Device) -> Tensor<D, Int> {
-        let data: Vec<i64> = self.data.iter().map(|&v| v as i64).collect();
-        Tensor::from_data(TensorData::new(data, self.shape.clone()), device)
     }
 
     /// The rows of a matrix of indices.

@@ -48,10 +48,6 @@ impl State for Row<'_> {
         allowed.copy_from_slice(self.allowed);
     }
 
-    fn first(&self) -> Option<usize> {
-        None
-    }
-
     fn last(&self) -> Option<usize> {
         Some(self.last)
     }

@@ -32,8 +32,10 @@ pub trait State: Send {
     /// Sets `allowed[node]` to true if `node` may be chosen now. At least one node may be chosen unless
     /// the solution is finished.
     fn allowed(&self, allowed: &mut [bool]);
-    /// The first node of the context, once there is one.
-    fn first(&self) -> Option<usize>;
+    /// The first node of the context, once there is one; `None` throughout where the context has none.
+    fn first(&self) -> Option<usize> {
+        None
+    }
     /// The last visited node of the context, once there is one.
     fn last(&self) -> Option<usize>;
     /// Writes the scalars of the context (remaining capacity, …); there are as many as the decoder has

@@ -74,10 +74,6 @@ impl State for Halving {
         allowed[0] |= !self.tour.is_empty();
     }
 
-    fn first(&self) -> Option<usize> {
-        None
-    }
-
     fn last(&self) -> Option<usize> {
         Some(self.tour.last().map_or(0, |&node| node as usize))
     }

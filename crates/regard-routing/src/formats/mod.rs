@@ -29,12 +29,12 @@ pub use crate::instance::Instance;
 #[must_use]
 pub fn endings() -> Vec<&'static str> {
     let mut endings = vec![csv::ENDING];
-    for (.., tsplib) in header::types() {
-        if !endings.contains(&tsplib.ending) {
-            endings.push(tsplib.ending);
+    let of_tsplib = header::types().flat_map(|(.., tsplib)| tsplib.endings.iter().copied());
+    for ending in of_tsplib.chain(own_endings()) {
+        if !endings.contains(&ending) {
+            endings.push(ending);
         }
     }
-    endings.extend(own_endings().filter(|ending| !endings.contains(ending)).collect::<Vec<_>>());
     endings
 }
 
@@ -43,7 +43,7 @@ pub fn endings() -> Vec<&'static str> {
 #[must_use]
 pub fn ending_with_matrix(problem: &str) -> Option<&'static str> {
     let (_, files) = registry::with_files().find(|(spec, _)| spec.name == problem)?;
-    Some(files.tsplib?.ending)
+    files.tsplib?.endings.first().copied()
 }
 
 /// Endings of the formats that problems have for themselves.
@@ -53,7 +53,7 @@ fn own_endings() -> impl Iterator<Item = &'static str> {
 
 /// Reads an instance of any problem with its best-known cost, if one is found ([`best_known`]).
 ///
-/// A name ending in `.csv` is read as [`csv`], where the columns decide the problem; one in `.tsp`, `.vrp` or `.oplib`
+/// A name ending in `.csv` is read as [`csv`], where the columns decide the problem; one in `.tsp`, `.atsp`, `.vrp` or `.oplib`
 /// as [`tsplib`], where `TYPE` decides the problem and the name only where there is no `TYPE`. Of any other name the
 /// content decides, and of every name where it is a problem's own format ([`FileSpec::own`]).
 ///
@@ -64,7 +64,7 @@ pub fn read_instance(path: impl AsRef<Path>) -> Result<Instance> {
     read_instance_with(path, &csv::TableOptions::default()).map(|(instance, _)| instance)
 }
 
-/// Reads an instance as [`read_instance`], a table with these options, and gives remarks on what was guessed, skipped or
+/// Reads an instance as [`read_instance`], a table with these options, and gives notes on what was guessed, skipped or
 /// not used.
 ///
 /// # Errors
@@ -78,7 +78,8 @@ pub fn read_instance_with(path: impl AsRef<Path>, options: &csv::TableOptions) -
         return Err(crate::Error::parse(path, 0, reason).with_hint(hint));
     }
     let (text, encoding) = read_text(path)?;
-    let by_name = header::types().find(|(.., tsplib)| Some(tsplib.ending) == ending.as_deref());
+    let has = |tsplib: &header::TsplibType| ending.as_deref().is_some_and(|ending| tsplib.endings.contains(&ending));
+    let by_name = header::types().find(|(.., tsplib)| has(tsplib));
     let own = with_own_format(&text);
     let is_csv =
         own.is_none() && (ending.as_deref() == Some(csv::ENDING) || (by_name.is_none() && !tsplib::looks_like(&text)));

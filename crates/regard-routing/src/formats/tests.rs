@@ -87,9 +87,14 @@ fn the_name_decides_then_the_content() {
 
 #[test]
 fn tables_beside_instances_are_none() {
-    for (name, is) in
-        [("a.TSP", true), ("lib/b.csv", true), ("lib/best_known.csv", false), ("c.sol", false), ("d", false)]
-    {
+    for (name, is) in [
+        ("a.TSP", true),
+        ("a.atsp", true),
+        ("lib/b.csv", true),
+        ("lib/best_known.csv", false),
+        ("c.sol", false),
+        ("d", false),
+    ] {
         assert_eq!(is_instance_file(Path::new(name)), is, "{name}");
     }
 }

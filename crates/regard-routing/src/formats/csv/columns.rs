@@ -6,6 +6,7 @@ use super::roles::{Head, Roles};
 use super::sheet::Sheet;
 use super::{ColumnKind, Notes, Options, TableOptions, instance_of, is_of_kind};
 use crate::instance::Instance;
+use crate::sites::is_coordinate;
 use crate::{DistanceMatrix, Error, Metric, Result, Sites};
 
 /// The nodes of [`Columns`], by row.
@@ -73,7 +74,10 @@ impl Columns<'_> {
         let Self { name, nodes, labels, numbers, depot, .. } = self;
         let flat = |points: Vec<[f64; 2]>| points.into_iter().map(|[x, y]| [x, y, 0.0]).collect();
         let sites = match nodes {
-            Nodes::Plane(points) => Sites::new(name, Metric::Euclidean, flat(points)),
+            Nodes::Plane(points) => {
+                coordinates(&points)?;
+                Sites::new(name, Metric::Euclidean, flat(points))
+            }
             Nodes::Earth(points) => {
                 degrees(&points)?;
                 Sites::new(name, Metric::GreatCircleKm, flat(points))
@@ -82,8 +86,7 @@ impl Columns<'_> {
                 let sites = Sites::new(name, Metric::Explicit(matrix), Vec::new());
                 sites.and_then(|sites| places.map_or(Ok(sites.clone()), |places| sites.with_display(places)))
             }
-        };
-        let sites = sites.map_err(from_zero)?;
+        }?;
         let rows = sites.len();
         if let Some((role, values)) = numbers.iter().find(|(_, values)| values.len() != rows) {
             let reason = format!("has {} numbers, expected one for each of {rows} nodes", values.len());
@@ -122,6 +125,17 @@ fn same_count(labels: Vec<String>, rows: usize) -> Result<Vec<String>> {
     }
 }
 
+/// Refuses numbers that cannot be coordinates. As everywhere here, nodes are counted from 0.
+fn coordinates(points: &[[f64; 2]]) -> Result<()> {
+    for (row, point) in points.iter().enumerate() {
+        if let Some(wrong) = point.iter().find(|value| !is_coordinate(**value)) {
+            let reason = format!("{wrong} is not a number between -1e100 and 1e100");
+            return Err(Error::invalid(format!("coordinate of node {row}"), reason));
+        }
+    }
+    Ok(())
+}
+
 /// Refuses what are no degrees.
 fn degrees(points: &[[f64; 2]]) -> Result<()> {
     for (row, [latitude, longitude]) in points.iter().enumerate() {
@@ -141,28 +155,17 @@ fn degrees(points: &[[f64; 2]]) -> Result<()> {
     Ok(())
 }
 
-/// Names the node of an error by its row, counted from 0.
-fn from_zero(error: Error) -> Error {
-    match error {
-        Error::Invalid { what, reason } => {
-            let row = what.strip_prefix("coordinate of node ").and_then(|number| number.parse::<usize>().ok());
-            let what = row.map_or(what, |number| format!("coordinate of node {}", number - 1));
-            Error::Invalid { what, reason }
-        }
-        other => other,
-    }
-}
-
 /// The error of a table as one of columns: with a row in place of the line.
 fn of_row(error: Error, depot: usize) -> Error {
     match error {
-        Error::Parse { line, field, reason, .. } => {
+        Error::Parse { line, field, reason, other_line, .. } => {
             let row = line.checked_sub(1).map(|row| match row == depot {
                 true => format!(" of node {row}, the depot"),
                 false => format!(" of node {row}"),
             });
             let column = if field.is_empty() { "the instance".to_owned() } else { format!("`{field}`") };
-            Error::invalid(format!("{column}{}", row.unwrap_or_default()), reason)
+            let other = other_line.map_or(String::new(), |line| format!(" at node {}", line.saturating_sub(1)));
+            Error::invalid(format!("{column}{}", row.unwrap_or_default()), reason + &other)
         }
         other => other,
     }

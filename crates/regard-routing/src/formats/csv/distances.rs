@@ -79,23 +79,23 @@ impl File<'_> {
     /// A row for each pair.
     fn pairs(&mut self, header: &[String], rows: &Rows) -> Result<()> {
         let nodes = self.places();
-        // The distance of each pair and its line.
-        let mut first: HashMap<[&str; 2], (f64, usize)> = HashMap::new();
         for (line, fields) in rows {
             let [one, other, distance] = fields.as_slice() else {
                 return Err(Error::parse(self.path, *line, format!("has {} fields, expected 3", fields.len())));
             };
             let (Some(from), Some(to)) = (nodes.get(one.as_str()), nodes.get(other.as_str())) else { continue };
             let distance = self.number(distance, *line, &header[2])?;
-            let (known, known_line) = *first.entry([one.as_str(), other.as_str()]).or_insert((distance, *line));
-            if known != distance {
-                let pair = format!("from `{}` to `{}`", shown(one), shown(other));
-                let reason = format!("found {distance} {pair}, expected {known} as on line {known_line}");
-                let error = Error::parse(self.path, *line, reason).in_field(&header[2]);
-                return Err(error.with_hint("each direction of a pair may have a row of its own, and only one"));
-            }
             for (from, to) in from.iter().flat_map(|from| to.iter().map(move |to| (from, to))) {
-                self.found[from * self.ids.len() + to] = distance;
+                let known = std::mem::replace(&mut self.found[from * self.ids.len() + to], distance);
+                if known != distance && !known.is_nan() {
+                    let has = |id: &str, node: &usize| nodes.get(id).is_some_and(|nodes| nodes.contains(node));
+                    let first = rows.iter().find(|(_, fields)| has(&fields[0], from) && has(&fields[1], to));
+                    let pair = format!("from `{}` to `{}`", shown(one), shown(other));
+                    let reason = format!("found {distance} {pair}, expected {known} as");
+                    let error = Error::parse(self.path, *line, reason).on_line(first.map_or(0, |(line, _)| *line));
+                    let hint = "each direction of a pair may have a row of its own, and only one";
+                    return Err(error.in_field(&header[2]).with_hint(hint));
+                }
             }
         }
         Ok(())

@@ -20,6 +20,7 @@ mod tests;
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use self::sheet::Column;
@@ -74,16 +75,16 @@ pub enum ColumnKind {
     Node,
 }
 
-/// Remarks on a table that was read: guessed roles, columns that are not used, rows that were skipped.
+/// Notes on a table that was read: guessed roles, columns that are not used, rows that were skipped.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Notes {
     texts: Vec<String>,
-    /// Columns that a remark is about.
-    columns: Vec<usize>,
+    /// The names of columns with a text of their own, and its place among the texts.
+    of_columns: Vec<(String, usize)>,
 }
 
 impl Notes {
-    /// The remarks, a line each.
+    /// The texts, a line each.
     #[must_use]
     pub fn texts(&self) -> &[String] {
         &self.texts
@@ -93,22 +94,19 @@ impl Notes {
         self.texts.push(text.into());
     }
 
-    /// An error whose hint has the remarks on its column, which may be the reason for it.
+    /// Adds a text on a column, after its name.
+    fn add_on(&mut self, column: &str, text: impl Display) {
+        self.of_columns.push((column.to_owned(), self.texts.len()));
+        self.add(format!("column `{}`{text}", shown(column)));
+    }
+
+    /// An error whose hint has the texts on its column, which may be the reason for it.
     fn explain(&self, error: Error) -> Error {
         let Error::Parse { field, hint, .. } = &error else { return error };
-        let begin = format!("column `{}`", shown(field));
-        let own = self.texts.iter().filter(|text| text.starts_with(&begin)).map(String::as_str);
+        let own = self.of_columns.iter().filter(|(column, _)| column == field).map(|(_, at)| self.texts[*at].as_str());
         let hints: Vec<&str> = hint.as_deref().into_iter().chain(own).collect();
         let all = hints.join("; ");
         if all.is_empty() { error } else { error.with_hint(all) }
-    }
-
-    fn seen(&mut self, column: usize) {
-        self.columns.push(column);
-    }
-
-    fn is_seen(&self, column: usize) -> bool {
-        self.columns.contains(&column)
     }
 }
 
@@ -625,10 +623,8 @@ fn depot_row(sheet: &Sheet<'_>, depot: Option<Column>) -> Result<usize> {
         };
         match marked {
             Some((_, first)) if is_depot => {
-                let reason = format!("marks a second depot, first on line {first}, expected one");
-                return Err(row
-                    .error(name, reason)
-                    .with_hint("several depots are not supported; `--depot ID` chooses one"));
+                let error = row.error(name, "marks a second depot, the first is").on_line(first);
+                return Err(error.with_hint("several depots are not supported; `--depot ID` chooses one"));
             }
             None if is_depot => marked = Some((at, row.line)),
             _ => {}
@@ -669,7 +665,7 @@ pub fn render<I: SolverInstance>(instance: &I) -> Result<String> {
         Metric::GreatCircleKm => "id,lat,lon",
         other => {
             let otherwise = match I::FILES.tsplib {
-                Some(tsplib) => format!("; write TSPLIB (.{})", tsplib.ending),
+                Some(tsplib) => format!("; write TSPLIB (.{})", tsplib.endings[0]),
                 None => format!(", and {} has no other file type", I::FILES.title),
             };
             return Err(Error::invalid("metric", format!("CSV cannot hold {} distances{otherwise}", other.name())));

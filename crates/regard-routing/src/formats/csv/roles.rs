@@ -148,6 +148,8 @@ pub(super) struct Roles {
     columns: BTreeMap<&'static str, Column>,
     /// Roles that the caller leaves without a column.
     closed: Vec<&'static str>,
+    /// Columns that a note names as possible amounts.
+    possible: Vec<usize>,
     /// If true, the column of ids was guessed by a word for it.
     pub(super) id_is_guessed: bool,
 }
@@ -423,12 +425,12 @@ impl Roles {
 
     fn take(&mut self, head: &Head<'_>, role: Role, at: usize, notes: &mut Notes) {
         let name = role.name;
-        notes.add(format!("column `{}` is read as `{name}` (--column {name}=NAME changes it)", shown(&head.names[at])));
+        notes.add_on(&head.names[at], format!(" is read as `{name}` (--column {name}=NAME changes it)"));
         self.columns.insert(name, head.column(at));
     }
 
     /// Notes columns that may be amounts, where no option says that they are.
-    fn note_possible(&self, head: &Head<'_>, notes: &mut Notes) {
+    fn note_possible(&mut self, head: &Head<'_>, notes: &mut Notes) {
         if problem_columns().iter().any(|column| self.has(column.names[0])) {
             return;
         }
@@ -439,13 +441,9 @@ impl Roles {
                 continue;
             }
             if let Some(at) = self.candidate(head, role, false) {
-                let column = shown(&head.names[at]);
-                notes.add(format!(
-                    "column `{column}` may be `{}`; it is used with {}",
-                    role.name,
-                    option_flag(option.name)
-                ));
-                notes.seen(at);
+                let option = option_flag(option.name);
+                notes.add_on(&head.names[at], format!(" may be `{}`; it is used with {option}", role.name));
+                self.possible.push(at);
             }
         }
     }
@@ -455,7 +453,7 @@ impl Roles {
         let has_role = |at: usize| self.columns.iter().any(|(role, (taken, _))| *taken == at && used(role));
         let (mut windows, mut times, mut others) = (Vec::new(), Vec::new(), Vec::new());
         for (at, name) in head.names.iter().enumerate() {
-            if has_role(at) || name.is_empty() || notes.is_seen(at) {
+            if has_role(at) || name.is_empty() || self.possible.contains(&at) {
                 continue;
             }
             let word = folded(name);

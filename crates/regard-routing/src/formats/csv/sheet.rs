@@ -29,7 +29,7 @@ pub struct Sheet<'t> {
     ids: Vec<String>,
     /// The id of the depot, where the caller names it.
     pub(super) depot: Option<String>,
-    /// Remarks on the table.
+    /// Notes on the table.
     pub(super) notes: Notes,
     /// The nodes, where they are not read from the columns.
     nodes: Option<Sites>,
@@ -231,7 +231,7 @@ impl<'t> Sheet<'t> {
                 }
             }
             if let Some((line, written, value)) = example {
-                self.notes.add(format!("column `{}`: `{written}` is read as {value} minutes", shown(name)));
+                self.notes.add_on(name, format!(": `{written}` is read as {value} minutes"));
                 self.clocks.insert(*at, Clock { example: (line, written), others });
             }
         }
@@ -401,9 +401,9 @@ impl<'t> Sheet<'t> {
             if keeps {
                 ids.push(Some(format!("{id}#{count}")));
             } else if matches!(duplicates, None | Some(Duplicates::Error)) {
-                let reason = format!("`{}` occurs a second time, first on line {}", shown(&id), self.rows[*begin].0);
+                let reason = format!("`{}` occurs a second time, first", shown(&id));
                 let hint = "--duplicates says what to do with them: keep, sum, first or last";
-                return Err(row.error(nodes.id_name(), reason).with_hint(hint));
+                return Err(row.error(nodes.id_name(), reason).on_line(self.rows[*begin].0).with_hint(hint));
             } else {
                 if duplicates == Some(Duplicates::Sum) {
                     let (first_line, first) = &self.rows[*begin];
@@ -423,8 +423,10 @@ impl<'t> Sheet<'t> {
         for (at, id) in self.ids.iter().enumerate() {
             if let Some(other) = seen.insert(id.clone(), at) {
                 let line = self.rows.get(at).map_or(0, |(line, _)| *line);
-                let reason = format!("`{}` occurs a second time, first on line {}", shown(id), self.rows[other].0);
-                return Err(Error::parse(self.path, line, reason).in_field(nodes.id_name()));
+                let reason = format!("`{}` occurs a second time, first", shown(id));
+                return Err(Error::parse(self.path, line, reason)
+                    .on_line(self.rows[other].0)
+                    .in_field(nodes.id_name()));
             }
         }
         Ok(())
@@ -499,9 +501,9 @@ impl<'t> Sheet<'t> {
         if let Some(Clock { example: (line, example), others }) = self.clocks.get(at)
             && others.contains(&row.line)
         {
-            let reason =
-                format!("found `{}`, expected a time of day such as `{example}` on line {line}", shown(row.field(*at)));
-            return Err(row.error(name, reason).with_hint(format!("a plain number may be hours or minutes; {out}")));
+            let reason = format!("found `{}`, expected a time of day such as `{example}`", shown(row.field(*at)));
+            let hint = format!("a plain number may be hours or minutes; {out}");
+            return Err(row.error(name, reason).on_line(*line).with_hint(hint));
         }
         let value = row
             .number(column)
@@ -592,9 +594,7 @@ fn note_marks(notes: &mut Notes, name: &str, reading: &Reading, decimal: Decimal
     }
     let Some(value) = decimal.number(field) else { return };
     let other = decimal.other().name();
-    let text =
-        format!("column `{}`: `{}` is read as {value} (--decimal {other} changes it)", shown(name), shown(field));
-    notes.add(text);
+    notes.add_on(name, format!(": `{}` is read as {value} (--decimal {other} changes it)", shown(field)));
 }
 
 /// A column by its place in a row and its name in the header.

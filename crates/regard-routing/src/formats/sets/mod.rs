@@ -34,7 +34,7 @@ use regard_data::npz::Array;
 pub use self::write::render;
 
 /// Endings of files that hold a set of instances.
-pub const ENDINGS: [&str; 2] = ["pkl", "npz"];
+pub const ENDINGS: [&str; 3] = ["pkl", "pickle", "npz"];
 
 /// A list of numbers that the instances of a set have beside places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use crate::npz::{self, Array};
 use crate::problem::Problem;
 use crate::{Error, Result};
 
-/// The bytes of a file of this ending with the instances: `pkl` or `npz`.
+/// The bytes of a file of this ending with the instances: `pkl` (also `pickle`) or `npz`.
 ///
 /// # Errors
 /// [`Error::Invalid`] for a problem that no such file holds, instances of different sizes as arrays, and other endings.
@@ -15,7 +15,7 @@ pub fn render<P: Problem>(problems: &[P], ending: &str) -> Result<Vec<u8>> {
         return refused(format!("cannot hold instances of `{}`", P::NAME));
     };
     match ending {
-        "pkl" => Ok(pickled(problems, fields)),
+        "pkl" | "pickle" => Ok(pickled(problems, fields)),
         "npz" if problems.iter().any(|problem| problem.nodes() != problems[0].nodes()) => {
             refused("holds instances of one size; a .pkl file holds any".to_owned())
         }

@@ -23,8 +23,8 @@ pub struct TsplibType {
     pub keywords: &'static [&'static str],
     /// If true, `EUC_2D` stands for straight distances cut to one decimal ([`Metric::Tenths`]).
     pub in_tenths: bool,
-    /// Ending of its files.
-    pub ending: &'static str,
+    /// Endings of its files, that of written ones first.
+    pub endings: &'static [&'static str],
 }
 
 /// The problems that TSPLIB files hold, with their titles.

@@ -70,7 +70,7 @@ impl<'a> Layout<'a> {
         Ok(layout)
     }
 
-    /// Remarks on keywords that the problem, whose own ones are given, does not read.
+    /// Notes on keywords that the problem, whose own ones are given, does not read.
     pub(crate) fn unused(&self, own: &[&str]) -> impl Iterator<Item = String> {
         // What every file may say of itself.
         const OTHERS: [&str; 3] = ["EDGE_WEIGHT_UNIT_OF_MEASUREMENT", "AUTHOR", "DATE"];

@@ -25,7 +25,7 @@ pub(crate) const TSPLIB: TsplibType = TsplibType {
     sections_note: "depots and demands belong to vehicle routing",
     keywords: &["CAPACITY", "DISTANCE", "SERVICE_TIME"],
     in_tenths: false,
-    ending: "vrp",
+    endings: &["vrp"],
 };
 
 pub(crate) const COLUMNS: &[CsvColumn] = &[CsvColumn {

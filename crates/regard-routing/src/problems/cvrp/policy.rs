@@ -134,10 +134,6 @@ impl State for CvrpState {
         }
     }
 
-    fn first(&self) -> Option<usize> {
-        None
-    }
-
     fn last(&self) -> Option<usize> {
         Some(self.walk.last().map_or(0, |&node| node as usize))
     }
@@ -164,11 +160,7 @@ impl Problem for CvrpEnv {
     const NAME: &'static str = "cvrp";
     const ADDED_FEATURES: &'static [&'static str] = &["demand / capacity"];
     const SCALAR_NAMES: &'static [&'static str] = &["free capacity"];
-    const FEATURES: usize = 3;
     const DEPOT: bool = true;
-    const EVERY_NODE_ONCE: bool = false;
-    const SCALARS: usize = 1;
-    const DYNAMIC: bool = false;
     const HAS_LOCAL_SEARCH: bool = true;
     const DRAWS_POINTS: bool = true;
     const PAPER_SETS: &'static [PaperSetName] = &[PaperSetName::new("cvrp")];
@@ -225,10 +217,7 @@ impl Problem for CvrpEnv {
         Some(Self { demands: Arc::new(Demands { of_nodes, ..*self.demands }), points: self.points.chosen(nodes) })
     }
 
-    fn paper_set(set: &PaperSet, limit: Option<usize>) -> Result<Vec<Self>> {
-        if set.problem() != Self::NAME {
-            return Err(set.of_another_problem(Self::NAME));
-        }
+    fn draw_paper_set(set: &PaperSet, limit: Option<usize>) -> Result<Vec<Self>> {
         generate::paper_set(set.n(), limit)
     }
 

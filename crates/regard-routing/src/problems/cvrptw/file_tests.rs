@@ -175,7 +175,7 @@ fn sections_decide_where_there_is_no_type() {
     assert_eq!(notes, ["line 4: `COST_LIMIT: 2` is not used"]);
 }
 
-/// The instance of a file of this name and the remarks on it.
+/// The instance of a file of this name and the notes on it.
 fn read_file(name: &str, text: &str) -> (Instance, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);

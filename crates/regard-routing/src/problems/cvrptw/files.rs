@@ -29,7 +29,7 @@ pub(super) const TSPLIB: TsplibType = TsplibType {
     sections_note: "time windows belong to vehicle routing with time windows (TYPE : VRPTW)",
     keywords: &["CAPACITY", UNIFORM_SERVICE, VEHICLES],
     in_tenths: true,
-    ending: "vrp",
+    endings: &["vrp"],
 };
 
 pub(super) const COLUMNS: &[CsvColumn] = &[

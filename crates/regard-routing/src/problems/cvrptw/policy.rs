@@ -138,10 +138,6 @@ impl State for CvrptwState {
         }
     }
 
-    fn first(&self) -> Option<usize> {
-        None
-    }
-
     fn last(&self) -> Option<usize> {
         Some(self.here())
     }
@@ -175,11 +171,7 @@ impl Problem for CvrptwEnv {
     const ADDED_FEATURES: &'static [&'static str] =
         &["demand / capacity", "ready / horizon", "due / horizon", "service / horizon"];
     const SCALAR_NAMES: &'static [&'static str] = &["free capacity", "time / horizon", "side / horizon"];
-    const FEATURES: usize = 6;
     const DEPOT: bool = true;
-    const EVERY_NODE_ONCE: bool = false;
-    const SCALARS: usize = 3;
-    const DYNAMIC: bool = false;
     const HAS_LOCAL_SEARCH: bool = true;
     const DRAWS_POINTS: bool = true;
     const SET_FIELDS: Option<&'static [SetField]> = Some(sets::FIELDS);

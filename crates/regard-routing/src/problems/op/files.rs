@@ -63,7 +63,7 @@ impl SolverInstance for Op {
             sections_note: "scores belong to orienteering",
             keywords: &["COST_LIMIT"],
             in_tenths: false,
-            ending: "oplib",
+            endings: &["oplib"],
         }),
         own: None,
         csv: &[PRIZE],

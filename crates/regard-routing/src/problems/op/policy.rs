@@ -102,10 +102,6 @@ impl State for OpState {
         if self.visited[node] { "visited" } else { "length" }
     }
 
-    fn first(&self) -> Option<usize> {
-        None
-    }
-
     fn last(&self) -> Option<usize> {
         Some(self.here())
     }
@@ -129,11 +125,7 @@ impl Problem for OpEnv {
     const NAME: &'static str = "op";
     const ADDED_FEATURES: &'static [&'static str] = &["prize"];
     const SCALAR_NAMES: &'static [&'static str] = &["length left"];
-    const FEATURES: usize = 3;
     const DEPOT: bool = true;
-    const EVERY_NODE_ONCE: bool = false;
-    const SCALARS: usize = 1;
-    const DYNAMIC: bool = false;
     const HAS_LOCAL_SEARCH: bool = true;
     const DRAWS_PRIZES: bool = true;
     const MAXIMISES: bool = true;
@@ -195,10 +187,7 @@ impl Problem for OpEnv {
         Some(Self { reach, prizes: Arc::new(chosen(&self.prizes, nodes)), ..*self })
     }
 
-    fn paper_set(set: &PaperSet, limit: Option<usize>) -> Result<Vec<Self>> {
-        if set.problem() != Self::NAME {
-            return Err(set.of_another_problem(Self::NAME));
-        }
+    fn draw_paper_set(set: &PaperSet, limit: Option<usize>) -> Result<Vec<Self>> {
         generate::paper_set(generate::prizes_of(set)?, set.n(), limit)
     }
 

@@ -163,10 +163,6 @@ impl State for PctspState {
         if node == 0 { "prize" } else { "visited" }
     }
 
-    fn first(&self) -> Option<usize> {
-        None
-    }
-
     fn last(&self) -> Option<usize> {
         Some(self.walk.last().map_or(0, |&node| node as usize))
     }
@@ -191,11 +187,7 @@ impl Problem for PctspEnv {
     const NAME: &'static str = "pctsp";
     const ADDED_FEATURES: &'static [&'static str] = &["expected prize", "penalty"];
     const SCALAR_NAMES: &'static [&'static str] = &["prize still to collect"];
-    const FEATURES: usize = 4;
     const DEPOT: bool = true;
-    const EVERY_NODE_ONCE: bool = false;
-    const SCALARS: usize = 1;
-    const DYNAMIC: bool = false;
     const HAS_LOCAL_SEARCH: bool = true;
     const PAPER_SETS: &'static [PaperSetName] = &[PaperSetName::new("pctsp_det").or("pctsp")];
     const SET_FIELDS: Option<&'static [SetField]> = Some(&[
@@ -265,10 +257,7 @@ impl Problem for PctspEnv {
         Some(Self { points: self.points.chosen(nodes), values: Arc::new(values) })
     }
 
-    fn paper_set(set: &PaperSet, limit: Option<usize>) -> Result<Vec<Self>> {
-        if set.problem() != Self::NAME {
-            return Err(set.of_another_problem(Self::NAME));
-        }
+    fn draw_paper_set(set: &PaperSet, limit: Option<usize>) -> Result<Vec<Self>> {
         Ok(generate::paper_set(set.n(), limit)?.into_iter().map(Self::from).collect())
     }
 

@@ -90,10 +90,6 @@ impl State for PdpState {
         }
     }
 
-    fn first(&self) -> Option<usize> {
-        None
-    }
-
     fn last(&self) -> Option<usize> {
         Some(self.walk.last().map_or(0, |&node| node as usize))
     }
@@ -118,11 +114,7 @@ impl Problem for PdpEnv {
     const NAME: &'static str = "pdp";
     const ADDED_FEATURES: &'static [&'static str] = &["partner x", "partner y", "is pickup", "is delivery"];
     const SCALAR_NAMES: &'static [&'static str] = &["loads on board"];
-    const FEATURES: usize = 6;
     const DEPOT: bool = true;
-    const EVERY_NODE_ONCE: bool = false;
-    const SCALARS: usize = 1;
-    const DYNAMIC: bool = false;
     const HAS_LOCAL_SEARCH: bool = true;
     const DRAWS_POINTS: bool = true;
     const SET_FIELDS: Option<&'static [SetField]> = Some(&[SetField::per_customer("pickup").marking().integers()]);

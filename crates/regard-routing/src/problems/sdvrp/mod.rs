@@ -245,10 +245,6 @@ impl State for SdvrpState {
         }
     }
 
-    fn first(&self) -> Option<usize> {
-        None
-    }
-
     fn last(&self) -> Option<usize> {
         Some(self.walk.last().map_or(0, |&node| node as usize))
     }
@@ -282,10 +278,7 @@ impl Problem for SdvrpEnv {
     const NAME: &'static str = "sdvrp";
     const ADDED_FEATURES: &'static [&'static str] = &["demand / capacity"];
     const SCALAR_NAMES: &'static [&'static str] = &["free capacity"];
-    const FEATURES: usize = CvrpEnv::FEATURES;
     const DEPOT: bool = true;
-    const EVERY_NODE_ONCE: bool = false;
-    const SCALARS: usize = 1;
     const DYNAMIC: bool = true;
     const HAS_LOCAL_SEARCH: bool = true;
     const DRAWS_POINTS: bool = true;
@@ -343,10 +336,7 @@ impl Problem for SdvrpEnv {
         self.0.subset(nodes).map(Self)
     }
 
-    fn paper_set(set: &PaperSet, limit: Option<usize>) -> Result<Vec<Self>> {
-        if set.problem() != Self::NAME {
-            return Err(set.of_another_problem(Self::NAME));
-        }
+    fn draw_paper_set(set: &PaperSet, limit: Option<usize>) -> Result<Vec<Self>> {
         Ok(cvrp::generate::paper_set(set.n(), limit)?.into_iter().map(Self).collect())
     }
 

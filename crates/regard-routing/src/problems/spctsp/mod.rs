@@ -179,11 +179,7 @@ impl Problem for SpctspEnv {
     const NAME: &'static str = "spctsp";
     const ADDED_FEATURES: &'static [&'static str] = &["expected prize", "penalty"];
     const SCALAR_NAMES: &'static [&'static str] = &["prize still to collect"];
-    const FEATURES: usize = PctspEnv::FEATURES;
     const DEPOT: bool = true;
-    const EVERY_NODE_ONCE: bool = false;
-    const SCALARS: usize = 1;
-    const DYNAMIC: bool = false;
     /// On the instances of the deterministic problem.
     const PAPER_SETS: &'static [PaperSetName] = &[PaperSetName::new("pctsp_stoch").or("spctsp")];
     const SET_FIELDS: Option<&'static [SetField]> = PctspEnv::SET_FIELDS;
@@ -232,10 +228,7 @@ impl Problem for SpctspEnv {
         self.0.subset(nodes).map(Self)
     }
 
-    fn paper_set(set: &PaperSet, limit: Option<usize>) -> Result<Vec<Self>> {
-        if set.problem() != Self::NAME {
-            return Err(set.of_another_problem(Self::NAME));
-        }
+    fn draw_paper_set(set: &PaperSet, limit: Option<usize>) -> Result<Vec<Self>> {
         Ok(generate::paper_set(set.n(), limit)?.into_iter().map(Self::from).collect())
     }
 

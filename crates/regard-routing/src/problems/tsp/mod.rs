@@ -70,7 +70,7 @@ impl SolverInstance for Tsp {
             sections_note: "",
             keywords: &[],
             in_tenths: false,
-            ending: "tsp",
+            endings: &["tsp", "atsp"],
         }),
         own: None,
         csv: &[],
@@ -181,11 +181,8 @@ impl Problem for TspEnv {
     type State = VisitOnce;
 
     const NAME: &'static str = "tsp";
-    const FEATURES: usize = 2;
     const DEPOT: bool = false;
     const EVERY_NODE_ONCE: bool = true;
-    const SCALARS: usize = 0;
-    const DYNAMIC: bool = false;
     const HAS_LOCAL_SEARCH: bool = true;
     const DRAWS_POINTS: bool = true;
     const PAPER_SETS: &'static [PaperSetName] = &[PaperSetName::new("tsp")];
@@ -238,10 +235,7 @@ impl Problem for TspEnv {
         Some(Self { points: self.points.chosen(nodes) })
     }
 
-    fn paper_set(set: &PaperSet, limit: Option<usize>) -> Result<Vec<Self>> {
-        if set.problem() != Self::NAME {
-            return Err(set.of_another_problem(Self::NAME));
-        }
+    fn draw_paper_set(set: &PaperSet, limit: Option<usize>) -> Result<Vec<Self>> {
         Ok(paper::uniform_set(set, limit)?.into_iter().map(Self::new).collect())
     }
 

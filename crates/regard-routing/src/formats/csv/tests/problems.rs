@@ -51,7 +51,7 @@ reader_suite! {
         ("x,y,penalty\n0,0,0\n", &["has the columns `penalty`; no problem has this combination", "prize collecting (pctsp): prize, penalty"]),
         ("x,y,real_prize,prize\n0,0,0,0\n", &["has the columns `prize`, `real_prize`; no problem has this combination"]),
         ("# capacity: 5\nx,y,demand,depot\n0,0,0,0\n", &["cities.csv:2: field `depot`: marks no row with 1"]),
-        ("# capacity: 5\nx,y,demand,depot\n0,0,0,1\n1,1,0,1\n", &["cities.csv:4: field `depot`: marks a second depot, first on line 3", "several depots"]),
+        ("# capacity: 5\nx,y,demand,depot\n0,0,0,1\n1,1,0,1\n", &["cities.csv:4: field `depot`: marks a second depot, the first is on line 3", "several depots"]),
         ("# capacity: 5\nx,y,demand,depot\n0,0,0,here\n", &["cities.csv:3: field `depot`: found `here`, expected 1 for the depot, else 0"]),
     ],
 }
@@ -92,7 +92,7 @@ fn the_caller_outranks_the_comments() {
 }
 
 #[test]
-fn remarks_that_look_like_options_stay_remarks() {
+fn comments_that_look_like_options_stay_comments() {
     let sites = read("x,y\n0,0\n1,1\n").unwrap().sites().clone().with_comment("Capacity: much");
     let instance = Cvrp::new(sites, vec![0.0, 3.0], 5.0).unwrap();
     let again = read(&render(&instance.into()).unwrap()).unwrap();
