@@ -105,7 +105,7 @@ fn info(name: String, place: Place, config: AttentionModelConfig, manifest: Opti
     ModelInfo { name, place, config, manifest, note }
 }
 
-/// `kool-2019, made 2026-01-31` from what the folder tells; a preset that the name says is left out.
+/// `kool-2019, made 2026-01-31` from the records of the folder; a preset that the name says is left out.
 fn note(name: &str, config: &AttentionModelConfig, manifest: Option<&Manifest>) -> Option<String> {
     let day = manifest.and_then(|manifest| manifest.created.as_deref()).and_then(|time| time.get(..10));
     let imported = manifest.is_some_and(|manifest| manifest.provenance.is_some());
@@ -121,7 +121,8 @@ fn note(name: &str, config: &AttentionModelConfig, manifest: Option<&Manifest>) 
 /// The problem of the model that `folder` or the environment names.
 pub(crate) fn problem_of(folder: Option<PathBuf>) -> anyhow::Result<Option<String>> {
     match locate_for(folder, "")? {
-        Some(place) => Ok(Some(open(place)?.info.config.problem)),
+        Some(Place::Folder(path)) => Ok(Some(ModelDir::open(&path)?.config().problem.clone())),
+        Some(Place::BuiltIn(problem)) => Ok(Some(problem.to_owned())),
         None => Ok(None),
     }
 }

@@ -100,10 +100,6 @@ impl PySetModel {
     /// The sets with the columns of training, in its order.
     fn aligned(&self, bags: &PyBags) -> PyResult<Bags> {
         let config = &self.model.config;
-        let names = match config.data.features.as_slice() {
-            [] => FeatureNames::Count(config.inputs),
-            names => FeatureNames::Named(names.to_vec()),
-        };
         let bags = Bags::clone(&bags.0);
         if config.data.mean.is_empty() && bags.features().iter().any(|value| value.is_nan()) {
             let hint = "fill missing values, or train with settings={\"data.standardise\": True}";
@@ -113,7 +109,7 @@ impl PySetModel {
                 Some(hint),
             ));
         }
-        bags.align(&names).or_raise()
+        bags.align(&config.feature_names()).or_raise()
     }
 }
 

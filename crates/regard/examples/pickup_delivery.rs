@@ -56,10 +56,6 @@ impl State for Way {
         }
     }
 
-    fn first(&self) -> Option<usize> {
-        None
-    }
-
     fn last(&self) -> Option<usize> {
         Some(self.walk.last().map_or(0, |&node| node as usize))
     }
@@ -83,12 +79,9 @@ impl Problem for PickupDelivery {
     type State = Way;
 
     const NAME: &'static str = "pickup-delivery";
-    /// Coordinates, those of the partner, and whether it is a pickup.
-    const FEATURES: usize = 5;
     const DEPOT: bool = true;
-    const EVERY_NODE_ONCE: bool = false;
-    const SCALARS: usize = 1;
-    const DYNAMIC: bool = false;
+    const ADDED_FEATURES: &'static [&'static str] = &["partner x", "partner y", "is pickup"];
+    const SCALAR_NAMES: &'static [&'static str] = &["pairs on board"];
 
     fn points(&self) -> &[[f32; 2]] {
         &self.points

@@ -34,6 +34,16 @@ impl ColumnArgs {
     /// # Errors
     /// [`Failure`] with the first other option.
     pub(crate) fn only(&self, has: &[&str], family: &str) -> anyhow::Result<()> {
+        match self.given().find(|name| !has.contains(name)) {
+            Some(name) => Err(Failure::new(format!("{name} does not apply to models for {family}"))
+                .hint(if has.is_empty() { "leave it out".to_owned() } else { format!("they have {}", has.join(", ")) })
+                .into()),
+            None => Ok(()),
+        }
+    }
+
+    /// The options that are given.
+    pub(crate) fn given(&self) -> impl Iterator<Item = &'static str> {
         let given = [
             ("--group-by", self.group_by.is_some()),
             ("--target", !self.target.is_empty()),
@@ -41,11 +51,6 @@ impl ColumnArgs {
             ("--id", self.id.is_some()),
             ("--edges", self.edges.is_some()),
         ];
-        match given.iter().find(|(name, given)| *given && !has.contains(name)) {
-            Some((name, _)) => Err(Failure::new(format!("{name} does not apply to models for {family}"))
-                .hint(if has.is_empty() { "leave it out".to_owned() } else { format!("they have {}", has.join(", ")) })
-                .into()),
-            None => Ok(()),
-        }
+        given.into_iter().filter_map(|(name, given)| given.then_some(name))
     }
 }

@@ -249,8 +249,8 @@ pub(crate) struct FoldOptions {
     pub(crate) given: Option<PathBuf>,
     /// If true, molecules of one scaffold are in one fold.
     pub(crate) scaffolds: bool,
-    /// Repeats of the cross-validation, each with folds of its own.
-    pub(crate) repeats: usize,
+    /// Repeats of the cross-validation, each with folds of its own, where they are given.
+    pub(crate) repeats: Option<usize>,
     /// The only part that is measured.
     pub(crate) only: Option<Only>,
     /// File of the reliability diagram.
@@ -295,7 +295,7 @@ impl FoldOptions {
 
     /// The repeats and parts of a cross-validation.
     pub(crate) fn cross_validation(&self) -> CrossValidationOptions {
-        CrossValidationOptions { repeats: self.repeats, only: self.only }
+        CrossValidationOptions { repeats: self.repeats.unwrap_or(1), only: self.only }
     }
 
     /// The options of a back-test.
@@ -304,7 +304,7 @@ impl FoldOptions {
     /// [`Failure`] for options of a cross-validation.
     pub(crate) fn back_test(&self) -> anyhow::Result<BackTestOptions> {
         self.refuse_parts()?;
-        if self.folds.is_some() || self.given.is_some() || self.scaffolds {
+        if self.folds.is_some() || self.given.is_some() || self.scaffolds || self.repeats.is_some() {
             return Err(Failure::new("forecasts are evaluated by a back-test, not by cross-validation")
                 .hint("--windows N sets the number of windows of the back-test")
                 .into());
@@ -351,6 +351,12 @@ impl EvalArgs {
             let what = format!("{flag} applies only to models for routes, not to the EXPERIMENT `{experiment}`");
             return Err(Failure::new(what).hint("--set KEY=VALUE changes a setting of the experiment").into());
         }
+        if let Some(flag) = self.columns.given().next() {
+            let what = format!("{flag} names a column of --data, not of the EXPERIMENT `{experiment}`");
+            let hint = "--set names those of an experiment, such as `--set data.group_by=customer`; the settings of \
+                        `[data]` are in `regard reference settings`";
+            return Err(Failure::new(what).hint(hint).into());
+        }
         let mut sets = self.set;
         sets.extend(self.table.skips_bad().then(|| "data.skip_bad=true".to_owned()));
         sets.extend(self.table.options().decimal.map(|mark| format!("data.decimal={}", mark.name())));
@@ -359,7 +365,7 @@ impl EvalArgs {
             folds: self.folds,
             given: self.folds_from,
             scaffolds: self.scaffold_folds,
-            repeats: self.repeats.unwrap_or(1),
+            repeats: self.repeats,
             only: self.only,
             plot: self.plot,
             windows: self.windows,

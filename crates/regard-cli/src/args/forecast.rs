@@ -7,9 +7,9 @@ use std::time::Duration;
 use clap::Args;
 use regard::Device;
 use regard::data::file::check_writable;
+use regard::experiment::DecimalMark;
 use regard::series::experiment::{SeriesData, SeriesDuplicates, SeriesLayout};
 use regard::series::predict::SeriesModel;
-use regard::supervised::DecimalMark;
 use regard::supervised::base::Only;
 
 use super::attribution::AttributionArgs;
@@ -137,6 +137,7 @@ impl ForecastArgs {
 
     /// Checks the combination of options.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
+        super::refuse_same_levels(&self.levels)?;
         self.shard.refuse(&[
             ("--out", self.out.is_some()),
             ("--plot", self.plot.is_some()),

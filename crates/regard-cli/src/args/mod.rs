@@ -269,6 +269,14 @@ fn percent(text: &str) -> Result<f64, String> {
     text.trim().parse().map_err(|_| "expected percentages such as 80,95".to_owned())
 }
 
+/// Refuses a level of intervals that is given twice.
+fn refuse_same_levels(levels: &[f64]) -> anyhow::Result<()> {
+    match levels.iter().enumerate().find(|(at, level)| levels[..*at].contains(level)) {
+        Some((_, level)) => Err(Failure::new(format!("--levels: {level} is given twice")).hint("give it once").into()),
+        None => Ok(()),
+    }
+}
+
 /// Reads an integer that is at least 1.
 fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse::<usize>() {

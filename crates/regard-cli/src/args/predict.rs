@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use regard::supervised::DecimalMark;
+use regard::experiment::DecimalMark;
 use regard::supervised::base::Only;
 
 use super::attribution::AttributionArgs;
@@ -37,8 +37,8 @@ pub(crate) struct PredictArgs {
     /// Model folder, or name of a built-in model such as regard-solubility
     #[arg(long, value_name = "DIR")]
     pub(crate) model: PathBuf,
-    /// Sets and graphs: predict with the network alone, or with the base learners alone, instead of their blend
-    /// [possible values: network, base]
+    /// Predict with the network alone, or with the base learners alone (imputation of series: by interpolation), instead
+    /// of their blend [possible values: network, base]
     #[arg(long, value_name = "PART")]
     pub(crate) only: Option<Only>,
     /// Levels of the prediction intervals of numbers in percent [default: 80,95]
@@ -109,7 +109,6 @@ impl PredictArgs {
     /// Refuses options that do not apply to models on time series.
     pub(crate) fn check_for_series(&self) -> anyhow::Result<()> {
         let of_others = [
-            ("--only", self.only.is_some()),
             ("--levels", !self.levels.is_empty()),
             ("--group-by", self.group_by.is_some()),
             ("--importance", self.importance),
@@ -140,8 +139,9 @@ impl PredictArgs {
         self.refuse(&of_graphs, "graphs", "is a model on sets; --importance reports its attention weights")
     }
 
-    /// Refuses options of tables and pictures that an attribution does not write.
+    /// Refuses a level twice, and options of tables and pictures that an attribution does not write.
     fn refuse_with_attribution(&self) -> anyhow::Result<()> {
+        super::refuse_same_levels(&self.levels)?;
         self.shard.refuse(&[
             ("--rows", self.rows.is_some()),
             ("--attention", self.attention.is_some()),

@@ -1,5 +1,8 @@
 //! `--attribution` of `regard predict` and `regard forecast`.
 
+use std::io;
+
+use regard::data::table::write::{Cell, TableSource};
 use regard::explain::attribution::{Attribution, AttributionMethod, Faithfulness};
 use regard::graphs::attribution::GraphAttribution;
 use regard::series::attribution::SeriesAttribution;
@@ -91,16 +94,10 @@ pub(super) fn fill(found: &Attribution, object: &mut Map<String, Value>) {
     object.insert("attention_rank_correlation".into(), json!(found.rank_correlation));
 }
 
-/// A cell for the standard error of a part; empty where values are not sampled.
-fn error_cell(found: &Attribution, at: usize) -> String {
-    found.standard_errors.get(at).map(f64::to_string).unwrap_or_default()
-}
-
-fn quoted(text: &str) -> String {
-    match text.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.to_owned(),
-    }
+/// The value of a part and its standard error, which is missing where values are not sampled.
+fn value_cells(found: &Attribution, at: usize) -> [Cell<'static>; 2] {
+    let error = found.standard_errors.get(at).map_or(Cell::Missing, |error| Cell::Number(*error));
+    [Cell::Number(found.values[at]), error]
 }
 
 /// The attribution of graphs as JSON, `name(graph, node)` naming their nodes.
@@ -119,22 +116,38 @@ pub(super) fn graphs_json(ids: &[String], all: &[GraphAttribution], name: &dyn F
     Value::Array(all.iter().enumerate().map(one).collect())
 }
 
-/// The attribution of graphs as a table.
-pub(super) fn graphs_csv(ids: &[String], all: &[GraphAttribution], name: &dyn Fn(usize, usize) -> String) -> String {
-    let mut text = "id,part,source,target,attribution,standard_error\n".to_owned();
-    for (graph, GraphAttribution { parts, found }) in all.iter().enumerate() {
-        for (at, value) in found.values.iter().enumerate() {
-            let (part, ends) = match at.checked_sub(parts.nodes) {
-                None => ("node", format!("{},", quoted(&name(graph, at)))),
-                Some(edge) => {
-                    let ends = parts.edges[edge].map(|node| quoted(&name(graph, node)));
-                    ("edge", ends.join(","))
-                }
-            };
-            text += &format!("{},{part},{ends},{value},{}\n", quoted(&ids[graph]), error_cell(found, at));
-        }
+/// The attribution of graphs as a table: a row for each node and each edge.
+pub(super) struct GraphTable<'a> {
+    pub(super) ids: &'a [String],
+    pub(super) all: &'a [GraphAttribution],
+    /// The name of a node of a graph.
+    pub(super) name: &'a dyn Fn(usize, usize) -> String,
+}
+
+impl TableSource for GraphTable<'_> {
+    fn columns(&self) -> Vec<String> {
+        ["id", "part", "source", "target", "attribution", "standard_error"].map(str::to_owned).to_vec()
     }
-    text
+
+    fn each_row(&self, visit: &mut dyn FnMut(&[Cell<'_>]) -> io::Result<()>) -> io::Result<()> {
+        for (graph, GraphAttribution { parts, found }) in self.all.iter().enumerate() {
+            let id = Cell::Text(&self.ids[graph]);
+            for at in 0..found.values.len() {
+                let [value, error] = value_cells(found, at);
+                match at.checked_sub(parts.nodes) {
+                    None => {
+                        let node = (self.name)(graph, at);
+                        visit(&[id, Cell::Text("node"), Cell::Text(&node), Cell::Missing, value, error])?;
+                    }
+                    Some(edge) => {
+                        let [source, target] = parts.edges[edge].map(|node| (self.name)(graph, node));
+                        visit(&[id, Cell::Text("edge"), Cell::Text(&source), Cell::Text(&target), value, error])?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The ends of a lag.
@@ -170,17 +183,26 @@ pub(crate) fn series_json(all: &[SeriesAttribution]) -> Value {
     Value::Array(all.iter().map(one).collect())
 }
 
-/// The attribution of series as a table.
-pub(super) fn series_csv(all: &[SeriesAttribution]) -> String {
-    let mut text = "unique_id,part,first_lag,last_lag,attribution,standard_error\n".to_owned();
-    for one in all {
-        for (found, part) in [(&one.of_patches, "patch"), (&one.of_lags, "lag")] {
-            let Some(found) = found else { continue };
-            for (at, value) in found.values.iter().enumerate() {
-                let [first, last] = if part == "patch" { one.patches[at] } else { lag(one, at) };
-                text += &format!("{},{part},{first},{last},{value},{}\n", quoted(&one.name), error_cell(found, at));
+/// The attribution of series as a table: a row for each patch and each lag.
+pub(super) struct SeriesTable<'a>(pub(super) &'a [SeriesAttribution]);
+
+impl TableSource for SeriesTable<'_> {
+    fn columns(&self) -> Vec<String> {
+        ["unique_id", "part", "first_lag", "last_lag", "attribution", "standard_error"].map(str::to_owned).to_vec()
+    }
+
+    fn each_row(&self, visit: &mut dyn FnMut(&[Cell<'_>]) -> io::Result<()>) -> io::Result<()> {
+        for one in self.0 {
+            for (found, part) in [(&one.of_patches, "patch"), (&one.of_lags, "lag")] {
+                let Some(found) = found else { continue };
+                for at in 0..found.values.len() {
+                    let lags = if part == "patch" { one.patches[at] } else { lag(one, at) };
+                    let [first, last] = lags.map(Cell::Whole);
+                    let [value, error] = value_cells(found, at);
+                    visit(&[Cell::Text(&one.name), Cell::Text(part), first, last, value, error])?;
+                }
             }
         }
+        Ok(())
     }
-    text
 }

@@ -117,11 +117,30 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// Says the errors of the back-test, where there is one.
+    /// Says the errors of the back-test, where there is one, and how much of the answer knows covariates.
     pub(crate) fn note(&self, printer: &Printer) {
         if let Some(local) = &self.local {
             printer.note(&back_test_sentence(local));
         }
+        if self.panel.covariates().is_empty() {
+            return;
+        }
+        match 100.0 * self.network_weight() {
+            0.0 => printer.note(
+                "covariates have no part in this forecast: only a network knows them, and it has no weight \
+                 (`--only network` forecasts with it alone)",
+            ),
+            weight if weight < 99.5 => printer
+                .note(&format!("covariates are known to the network alone, which has {weight:.0} % of the weight")),
+            _ => {}
+        }
+    }
+
+    /// The weight of the network that was trained on these series.
+    fn network_weight(&self) -> f64 {
+        let known = self.members.iter().map(|(name, weight)| (name.as_str(), *weight));
+        let local = self.local.iter().flat_map(|local| &local.members).map(|one| (one.name.as_str(), one.weight));
+        known.chain(local).filter(|(name, _)| *name == NETWORK).map(|(_, weight)| weight).sum()
     }
 
     /// The result for programs.
@@ -192,9 +211,10 @@ pub(super) fn run(args: &ForecastArgs, seed: u64, device: &Device, printer: &mut
     let interrupt = || interrupt("the forecasters that are done");
     match ForecastAnswer::of(args, seed, model.as_ref(), device, &interrupt, printer)? {
         ForecastAnswer::Attributions(found) => {
-            let json = printer.json();
-            let text =
-                if json { attribution::series_json(&found).to_string() } else { attribution::series_csv(&found) };
+            let text = match printer.json() {
+                true => attribution::series_json(&found).to_string(),
+                false => write::csv(&attribution::SeriesTable(&found)),
+            };
             printer.result(text.trim_end())?;
         }
         ForecastAnswer::Forecast(found) => print(args, &found, printer)?,

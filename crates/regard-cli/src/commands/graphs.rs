@@ -6,6 +6,7 @@ use regard::Device;
 use regard::data::graphs::formats::attention::{self, LayerWeights};
 use regard::data::graphs::formats::predictions::{Predicted, Predictions};
 use regard::data::graphs::{Graphs, Level};
+use regard::data::table::write;
 use regard::explain::attribution::{Attribution, AttributionOptions};
 use regard::graphs::attribution::GraphAttribution;
 use regard::graphs::examples::Examples;
@@ -141,7 +142,7 @@ impl<'g> GraphAnswer<'g> {
         if let Some(options) = args.attribution.options()? {
             return attributions(model, examples, &options, printer);
         }
-        let level = if model.config.level == LevelName::Graph { Level::Graph } else { Level::Node };
+        let level = Level::from(model.config.level);
         let found = match found {
             Some(found) => found,
             None => model.predict(examples)?,
@@ -169,7 +170,8 @@ impl<'g> GraphAnswer<'g> {
         match self {
             Self::Predictions(predictions) => predictions.csv(),
             Self::Attributions { graphs, found } => {
-                attribution::graphs_csv(graphs.ids(), found, &|graph, node| node_name(graphs, graph, node))
+                let name = |graph, node| node_name(graphs, graph, node);
+                write::csv(&attribution::GraphTable { ids: graphs.ids(), all: found, name: &name })
             }
         }
     }

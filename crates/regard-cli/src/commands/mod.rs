@@ -24,6 +24,7 @@ mod train;
 
 use std::path::Path;
 
+use anyhow::Context;
 use clap::CommandFactory;
 use regard::Device;
 use regard::nn::precision::Precision;
@@ -59,6 +60,16 @@ pub(crate) fn open_model<F: Family>(folder: &Path, device: &Device, printer: &Pr
         ));
     }
     Ok(model)
+}
+
+/// Makes the folder of a file that is to be written.
+fn make_folder(path: &Path) -> anyhow::Result<()> {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => {
+            std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Seed where none is given; that of the paper's code.

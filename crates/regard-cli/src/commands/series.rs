@@ -7,6 +7,7 @@ use regard::data::series::Series;
 use regard::data::series::formats::forecasts::Forecasts;
 use regard::data::sets::formats::predictions::Predictions;
 use regard::data::sets::{Bags, FeatureNames};
+use regard::data::table::write;
 use regard::series::SeriesExperiment;
 use regard::series::attribution::SeriesAttribution;
 use regard::series::back_test::{BackTestOptions, BackTestProgress, Origin};
@@ -157,6 +158,10 @@ impl SeriesAnswer {
     /// Reads the file and computes the answer.
     pub(crate) fn of(args: &PredictArgs, model: &SeriesModel, printer: &Printer) -> anyhow::Result<Self> {
         args.check_for_series()?;
+        if args.only.is_some() && model.config.task != SeriesTask::Imputation {
+            let what = format!("--only does not apply to a model for {}", model.config.task);
+            return Err(Failure::new(what).hint("leave it out").into());
+        }
         let mut columns = model.columns();
         columns.decimal = args.decimal.unwrap_or(columns.decimal);
         if model.config.task == SeriesTask::Classification {
@@ -170,7 +175,7 @@ impl SeriesAnswer {
         let series = model.read(&args.file, &columns)?;
         series.report.to_string().lines().for_each(|line| printer.note(line));
         let (found, key) = match model.config.task {
-            SeriesTask::Imputation => (model.filled(&series)?, "value"),
+            SeriesTask::Imputation => (filled(args, model, &series, printer)?, "value"),
             SeriesTask::Anomaly => (model.anomalies(&series)?, "score"),
             task => {
                 let hint = match task {
@@ -209,9 +214,39 @@ impl SeriesAnswer {
         match self {
             Self::Numbers { found, date, .. } => found.wide_csv(date),
             Self::Classes { csv, .. } => csv.clone(),
-            Self::Attributions(found) => attribution::series_csv(found),
+            Self::Attributions(found) => write::csv(&attribution::SeriesTable(found)),
         }
     }
+}
+
+/// Fills the missing values of series, and says how much is the network's.
+fn filled(
+    args: &PredictArgs,
+    model: &SeriesModel,
+    series: &regard::series::predict::Series,
+    printer: &Printer,
+) -> anyhow::Result<Forecasts> {
+    let found = model.filled(series, args.only)?;
+    let line = if found.season > 1 {
+        format!("interpolation around the means of a season of {}", found.season)
+    } else {
+        "linear interpolation".to_owned()
+    };
+    let weight = 100.0 * found.network_weight;
+    printer.note(&match (found.errors, args.only) {
+        (None, None) => format!("the network alone fills gaps: there are too few known values to compare it with {line}"),
+        (None, Some(_)) => format!("the network has {weight:.0} % of the weight, {line} the rest (`--only`)"),
+        (Some(errors), only) => format!(
+            "{} known values hidden in such gaps: mean absolute error of the network {:.3}, of {line} {:.3}, of their blend \
+             {:.3}, in deviations of each series; the network has {weight:.0} % of the weight{}",
+            errors.values,
+            errors.network,
+            errors.interpolation,
+            errors.blend,
+            if only.is_some() { " (`--only`)" } else { " (`--only network` gives it all)" }
+        ),
+    });
+    Ok(found.series)
 }
 
 /// Classifies the series of a file.

@@ -10,7 +10,7 @@ use regard::routes::solve::{Finish, Solution, SolveOptions, StageKind, solve_ins
 use regard::routing::formats::{self, Instance};
 use regard::routing::local_search::BestCost;
 
-use super::{Outcome, read_instance, train};
+use super::{Outcome, make_folder, read_instance, train};
 use crate::args::{SolveJob, SolveTask};
 use crate::failure::{self, Failure};
 use crate::models::Networks;
@@ -187,16 +187,6 @@ fn with_ending(path: &Path, instance: &Instance) -> PathBuf {
     name.push(".");
     name.push(instance.solution_format().ending());
     name.into()
-}
-
-/// Makes the folder of a file that is to be written.
-fn make_folder(path: &Path) -> anyhow::Result<()> {
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => {
-            std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Reads the written tour again and checks that it is the one found.

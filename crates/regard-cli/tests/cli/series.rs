@@ -172,6 +172,15 @@ fn whole_series_are_classified() {
     assert!(rows[1].starts_with("90,20,wave,") && rows[3].starts_with("92,40,fast,"), "{table}");
     let json = regard(folder.path(), &["predict", "--model", "run", "asked.csv", "--json"]).done().json();
     assert_eq!(json[1]["prediction"].as_str(), Some("block"));
+    let explained = regard(folder.path(), &["explain", "asked.csv", "--model", "run", "--example", "91", "--json"]);
+    let trace = explained.done().json();
+    assert_eq!(trace["input"].as_str(), Some("series 91"), "{trace}");
+    assert!(trace.to_string().contains(r#"{"labels":["block","fast","wave"],"name":"class"}"#), "{trace}");
+    let refused = regard(folder.path(), &["forecast", "asked.csv", "--model", "run", "--horizon", "3"]);
+    assert!(refused.code == Some(2) && refused.err.contains("classification"), "{refused:?}");
+    let refused = regard(folder.path(), &[&["eval", "series/classify", "--id", "kind"][..], &small].concat());
+    let expected = "--id names a column of --data, not of the EXPERIMENT";
+    assert!(refused.code == Some(2) && refused.err.contains(expected), "{refused:?}");
     let eval = [&["eval", "series/classify", "--folds", "3", "--json"][..], &small].concat();
     let json = regard(folder.path(), &eval).done().json();
     assert_eq!((json["series"].as_u64(), json["folds"].as_u64()), (Some(90), Some(3)));

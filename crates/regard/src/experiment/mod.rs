@@ -13,6 +13,7 @@
 //! ```
 
 mod built_in;
+mod decimal;
 mod describe;
 mod given;
 mod resolve;
@@ -22,6 +23,7 @@ mod tests;
 use std::path::Path;
 
 pub use built_in::{built_in, description, find};
+pub use decimal::DecimalMark;
 pub use describe::{Section, Setting, Word};
 
 use crate::{Error, Result};

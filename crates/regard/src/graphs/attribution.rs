@@ -124,13 +124,8 @@ impl GraphModel {
     fn variants<'a>(&'a self, examples: &'a Examples, options: &AttributionOptions) -> Result<GraphVariants<'a>> {
         let count = examples.graphs.len();
         let parts = (0..count).map(|graph| GraphParts::of(&examples.graphs, graph)).collect();
-        let differentiable = (options.method == AttributionMethod::IntegratedGradients)
-            .then(|| {
-                let device = self.device.clone().autodiff();
-                let weights = self.network.to_weights(&self.config);
-                GraphTransformer::from_weights(&self.config, &weights, &device).map(|network| (network, device))
-            })
-            .transpose()?;
+        let differentiable =
+            (options.method == AttributionMethod::IntegratedGradients).then(|| self.differentiable()).transpose()?;
         let mut variants = GraphVariants { model: self, examples, parts, classes: vec![0; count], differentiable };
         match self.config.task {
             GraphTask::Regression => {}

@@ -128,7 +128,7 @@ pub(super) fn tasks_of(config: &GraphTransformerConfig, graphs: &Graphs) -> Resu
 }
 
 /// Rows of a split: its graphs, or their nodes that count.
-pub(super) fn rows_of(graphs: &Graphs, level: Level, split: &DataSplit) -> Vec<usize> {
+pub(in crate::graphs) fn rows_of(graphs: &Graphs, level: Level, split: &DataSplit) -> Vec<usize> {
     match level {
         Level::Graph => split.graphs.clone(),
         Level::Node => {

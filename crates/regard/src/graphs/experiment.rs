@@ -8,9 +8,9 @@ use super::Graphs;
 use super::examples::SignFlips;
 use super::model::{GraphTransformerConfig, PRESETS};
 use super::task::{GraphTask, LevelName};
-use crate::experiment::{Given, named_preset, under};
+use crate::experiment::{DecimalMark, Given, named_preset, under};
 use crate::store::{NetworkConfig, ranges};
-use crate::supervised::{DecimalMark, OnDisk, SupervisedExperiment};
+use crate::supervised::{OnDisk, SupervisedExperiment};
 use crate::train::{FamilyTraining, Schedule, Select, TrainSettings};
 use crate::{Error, Result};
 

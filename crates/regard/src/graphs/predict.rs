@@ -75,8 +75,7 @@ impl GraphModel {
         }
         let mut found = by_task(&self.config, &in_target_units(&self.config, numbers));
         if let Some(base) = &self.base {
-            let level = if self.config.level == LevelName::Graph { Level::Graph } else { Level::Node };
-            found = base.blend(&found, &all_predictions(base, level, &examples.graphs)?);
+            found = base.blend(&found, &all_predictions(base, self.config.level.into(), &examples.graphs)?);
         }
         let tasks = self.config.data.tasks.clone();
         let found = match self.config.task {

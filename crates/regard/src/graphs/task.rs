@@ -1,6 +1,7 @@
 //! Tasks on graphs or nodes, their targets and their losses.
 
 use burn::tensor::{Int, Tensor, TensorData, activation};
+use regard_data::graphs::Level;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +27,24 @@ pub enum LevelName {
     Graph,
     /// One prediction for each node.
     Node,
+}
+
+impl From<Level> for LevelName {
+    fn from(level: Level) -> Self {
+        match level {
+            Level::Graph => Self::Graph,
+            Level::Node => Self::Node,
+        }
+    }
+}
+
+impl From<LevelName> for Level {
+    fn from(level: LevelName) -> Self {
+        match level {
+            LevelName::Graph => Self::Graph,
+            LevelName::Node => Self::Node,
+        }
+    }
 }
 
 impl GraphTask {

@@ -135,13 +135,8 @@ impl SeriesModel {
         horizon: usize,
         options: &AttributionOptions,
     ) -> Result<WindowVariants<'a>> {
-        let differentiable = (options.method == AttributionMethod::IntegratedGradients)
-            .then(|| {
-                let device = self.device.clone().autodiff();
-                let weights = self.network.to_weights(&self.config);
-                PatchTst::from_weights(&self.config, &weights, &device).map(|network| (network, device))
-            })
-            .transpose()?;
+        let differentiable =
+            (options.method == AttributionMethod::IntegratedGradients).then(|| self.differentiable()).transpose()?;
         let classes = vec![0; panel.len()];
         let mut found = WindowVariants { model: self, panel, parts, horizon, classes, differentiable };
         if self.config.task == SeriesTask::Classification {

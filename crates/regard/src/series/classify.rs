@@ -7,7 +7,7 @@ use regard_data::graphs::formats::tu::Fold;
 use regard_data::series::formats::{Read, ReadOptions, ReadReport, read};
 use regard_data::series::{Panel, Series, Window, moments};
 use regard_data::sets::formats::predictions::Predicted;
-use regard_data::split::{holdout, others, stratified_folds};
+use regard_data::split::{Holdout, holdout_of, others, stratified_folds};
 use serde::{Deserialize, Serialize};
 
 use super::SeriesLearner;
@@ -61,9 +61,9 @@ impl Labelled {
     /// Those of reading the file; [`Error::Config`] for series of fewer than two classes, or too few of them.
     pub fn of(experiment: &SeriesExperiment) -> Result<(Self, PatchTstConfig)> {
         let read = read_whole(Path::new(&experiment.data.path), &experiment.data, true, None)?;
-        let (all, tested) = ((0..read.panel.len()).collect(), experiment.data.test_fraction);
+        let (all, tested): (Vec<usize>, f64) = ((0..read.panel.len()).collect(), experiment.data.test_fraction);
         let classes = classes(&read, &experiment.data)?.1;
-        let (rest, test) = held_out(all, &classes, tested, experiment.train.seed)?;
+        let Holdout { training: rest, held_out: test } = holdout_of(&all, &classes, tested, experiment.train.seed)?;
         Self::with_test(experiment, &read, rest, test)
     }
 
@@ -80,7 +80,7 @@ impl Labelled {
     ) -> Result<(Self, PatchTstConfig)> {
         let (names, classes) = classes(read, &experiment.data)?;
         let share = validation_share(&experiment.data)?;
-        let (training, validation) = held_out(rest, &classes, share, experiment.train.seed)?;
+        let Holdout { training, held_out: validation } = holdout_of(&rest, &classes, share, experiment.train.seed)?;
         let config = PatchTstConfig {
             channels: 1,
             classes: names.len(),
@@ -184,17 +184,6 @@ fn validation_share(data: &SeriesData) -> Result<f64> {
     let most = (50.0 * (1.0 - test_fraction) + 1e-7).floor() / 100.0;
     let hint = format!("give at most {most}, or a smaller `data.test_fraction`");
     Err(Error::config("data.validation_fraction", reason).with_hint(hint))
-}
-
-/// Series with a share of each class held out.
-fn held_out(series: Vec<usize>, classes: &[usize], share: f64, seed: u64) -> Result<(Vec<usize>, Vec<usize>)> {
-    if share == 0.0 {
-        return Ok((series, vec![]));
-    }
-    let of: Vec<usize> = series.iter().map(|&one| classes[one]).collect();
-    let found = holdout(&of, share, seed)?;
-    let named = |places: Vec<usize>| places.into_iter().map(|place| series[place]).collect();
-    Ok((named(found.training), named(found.held_out)))
 }
 
 /// One mean and deviation for all series, since classes may differ in level and width; 0 and 1 unless series are

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::base::BlendErrors;
 use super::batch::Batch;
-use super::measure::{ErrorSummary, Errors, Measuring, Plain, WindowsOf, medians, plain, predict};
+use super::measure::{ErrorSummary, Errors, Measuring, Plain, WindowsOf, medians, predict};
 use super::model::{PatchTst, PatchTstConfig};
 use super::source::Source;
 use super::task::SeriesTask;
@@ -98,26 +98,37 @@ pub fn evaluate(
         return Err(Error::config("data.test_fraction", "leaves no test rows"));
     };
     let mut errors = Errors::new(source.panel.len(), config.horizon, paper_batch.unwrap_or(1));
+    let mut of_plain = Plain::ALL.map(|_| Errors::new(source.panel.len(), config.horizon, 1));
     let mut held = Intervals::new(config);
     let mut watch = |batch: &Batch, numbers: &[f32]| {
         let forecasts = medians(config, numbers);
         held.add(config, batch, &forecasts, numbers);
         errors.add_batch(source, batch, &forecasts);
+        for (method, errors) in Plain::ALL.into_iter().zip(&mut of_plain) {
+            errors.add_batch(source, batch, &method.forecasts(batch, source.season));
+        }
     };
     predict(network, config, WindowsOf { source, windows }, measuring, device, &mut watch);
-    Ok(summary(source, windows, &errors, held.held()))
+    Ok(summary(source, windows, &errors, &of_plain, held.held()))
 }
 
-fn summary(source: &Source, windows: &Windows, errors: &Errors, intervals: Vec<Coverage>) -> SeriesEvaluation {
+fn summary(
+    source: &Source,
+    windows: &Windows,
+    errors: &Errors,
+    of_plain: &[Errors; 3],
+    intervals: Vec<Coverage>,
+) -> SeriesEvaluation {
+    let [naive, seasonal_naive, mean] = of_plain.each_ref().map(|errors| errors.errs(source));
     let of_series = |(name, errors): (&str, ErrorMeans)| OfSeries { name: name.to_owned(), errors };
     SeriesEvaluation {
         errs: errors.errs(source),
         mse_paper: errors.paper.mse(),
         mae_paper: errors.paper.mae(),
         paper_dropped: errors.paper.dropped(),
-        naive: plain(source, windows, Plain::Naive),
-        seasonal_naive: plain(source, windows, Plain::SeasonalNaive),
-        mean: plain(source, windows, Plain::Mean),
+        naive,
+        seasonal_naive,
+        mean,
         windows: source.samples(windows),
         season: source.season,
         by_step: errors.scaled.by_step(),

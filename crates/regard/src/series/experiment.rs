@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::TimeSeries;
 use super::model::{PRESETS, PatchTstConfig};
 use super::task::SeriesTask;
-use crate::experiment::{Given, named_preset, under};
+use crate::experiment::{DecimalMark, Given, named_preset, under};
 use crate::store::{NetworkConfig, ranges};
-use crate::supervised::{DecimalMark, SupervisedExperiment};
+use crate::supervised::SupervisedExperiment;
 use crate::train::{FamilyTraining, NumberLoss, Schedule, Select, TrainSettings};
 use crate::{Error, Result};
 

@@ -33,7 +33,8 @@ impl SeriesModel {
             let layer = patches * (3 * config.heads * patches + 10 * config.width + 2 * config.feedforward_width);
             series * (config.layers * layer + patches * config.width + 3 * config.look_back + 5 * config.horizon)
         })?;
-        let windows = chosen.iter().map(|&series| Ok(Window::last(panel, series, config.look_back, config.horizon)?));
+        let horizon = if config.task == SeriesTask::Classification { 0 } else { config.horizon };
+        let windows = chosen.iter().map(|&series| Ok(Window::last(panel, series, config.look_back, horizon)?));
         let windows: Vec<Window> = windows.collect::<Result<_>>()?;
         let input = Batch::of_windows(panel, &windows, channels, false).input(&self.device);
         // The map alone, brought back as the forecast is; where parts have a map each, none is all of it.
@@ -59,14 +60,15 @@ impl SeriesModel {
         let (clock, end) = (panel.clock(), windows[0].start + config.look_back);
         // Stamps of all that are written, or none: a clock may end before a forecast does.
         let stamps: Vec<String> = match clock.has_dates() {
-            true => (end - config.look_back..end + config.horizon).map_while(|step| clock.stamp(step).ok()).collect(),
+            true => (end - config.look_back..end + horizon).map_while(|step| clock.stamp(step).ok()).collect(),
             false => vec![],
         };
         let stamp = |at: usize| stamps.get(at).map_or_else(String::new, |stamp| format!(" at {stamp}"));
         let lag = |at: usize| format!("lag {}{}", config.look_back - at, stamp(at));
         labels.insert("lag", (0..config.look_back).map(lag).collect());
         let ahead = |step: usize| format!("{}{}", step + 1, stamp(config.look_back + step));
-        labels.insert("step ahead", (0..config.horizon).map(ahead).collect());
+        labels.insert("step ahead", (0..horizon).map(ahead).collect());
+        labels.insert("class", config.data.classes.clone());
         let input = if channels > 1 { "all series".to_owned() } else { format!("series {}", names[0]) };
         labels.insert("series", names);
         Ok(Trace::new(name.to_owned(), input, recording, &labels))

@@ -72,7 +72,7 @@ impl Errors {
     /// None yet; the published numbers are of batches of `batch` windows.
     pub fn new(series: usize, horizon: usize, batch: usize) -> Self {
         let none = ForecastErrors::new(series, horizon);
-        Self { scaled: none.clone(), own: none, paper: BatchMeans::new(batch.max(1), true) }
+        Self { scaled: none.clone(), own: none, paper: BatchMeans::new(batch.max(1)) }
     }
 
     /// Adds the forecasts `[rows, horizon]` of a batch, at the network's scale.
@@ -135,31 +135,22 @@ pub enum Plain {
 }
 
 impl Plain {
-    /// The forecast of a window.
-    pub fn forecast(self, window: &[f32], season: usize, horizon: &mut [f32]) {
-        match self {
-            Self::Naive => baseline::naive(window, horizon),
-            Self::SeasonalNaive => baseline::seasonal_naive(window, season, horizon),
-            Self::Mean => baseline::mean(window, horizon),
-        }
-    }
-}
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Naive, Self::SeasonalNaive, Self::Mean];
 
-/// Errors of forecasts that need no network, on the same windows.
-pub fn plain(source: &Source, windows: &Windows, method: Plain) -> ErrorSummary {
-    let (mut errors, samples) = (None, source.samples(windows));
-    let all: Vec<usize> = (0..samples).collect();
-    for chosen in all.chunks(together(source, usize::MAX)) {
-        let batch = Batch::gather(source, windows, chosen);
-        let errors = errors.get_or_insert_with(|| Errors::new(source.panel.len(), batch.horizon, 1));
+    /// The forecasts of the windows of a batch, `[rows, horizon]`.
+    pub fn forecasts(self, batch: &Batch, season: usize) -> Vec<f32> {
         let mut forecasts = vec![0.0; batch.rows() * batch.horizon];
         let windows = batch.inputs.chunks_exact(batch.look_back);
-        for (window, forecast) in windows.zip(forecasts.chunks_exact_mut(batch.horizon)) {
-            method.forecast(window, source.season, forecast);
+        for (window, horizon) in windows.zip(forecasts.chunks_exact_mut(batch.horizon)) {
+            match self {
+                Self::Naive => baseline::naive(window, horizon),
+                Self::SeasonalNaive => baseline::seasonal_naive(window, season, horizon),
+                Self::Mean => baseline::mean(window, horizon),
+            }
         }
-        errors.add_batch(source, &batch, &forecasts);
+        forecasts
     }
-    errors.unwrap_or_else(|| Errors::new(source.panel.len(), 1, 1)).errs(source)
 }
 
 /// Samples that are looked at together, `batch` at most.

@@ -12,6 +12,7 @@ use regard_data::series::{Panel, Part, Scaler, Window};
 use super::TimeSeries;
 use super::base::{mixed, names, seasons_of, test_errors, values};
 use super::batch::Batch;
+use super::classify::at_scale;
 use super::evaluate::{EvaluateOptions, SeriesEvaluation, evaluate};
 use super::experiment::{SeriesData, SeriesExperiment};
 use super::intervals::LEVELS;
@@ -129,7 +130,8 @@ impl SeriesModel {
         self.known_series(read_by(path, future, options)?).map_err(|error| error.in_file(path))
     }
 
-    /// The series that the model knows among those that were read, at its scale.
+    /// The series that the model knows among those that were read, at its scale; those of a file are all new to a model that
+    /// classifies series.
     ///
     /// # Errors
     /// Series that are missing; other distances of time stamps than in training.
@@ -143,6 +145,9 @@ impl SeriesModel {
             return Ok(Series { own: panel.clone(), panel, report, unknown: vec![] });
         }
         self.check_covariates(&panel)?;
+        if self.config.task == SeriesTask::Classification {
+            return Ok(Series { panel: at_scale(&panel, &self.config)?, own: panel, report, unknown: vec![] });
+        }
         let frequency = panel.clock().frequency().to_string();
         if frequency != self.config.data.frequency {
             let reason = format!(
@@ -366,10 +371,7 @@ impl SeriesModel {
             }
         });
         let forecasts = Forecasts::new(series.own.clock(), all.collect())?;
-        let of_time = |warning: &String| {
-            ["left out", "no back-test of", "a back-test of"].iter().any(|start| warning.starts_with(start))
-        };
-        warnings.extend(found.warnings.into_iter().filter(of_time));
+        warnings.extend(found.short_of_time);
         Ok(FileForecasts { forecasts, members, warnings })
     }
 

@@ -1,29 +1,108 @@
 //! Reconstruction of windows: missing values are filled in, and values far from their reconstruction are anomalies.
 
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use regard_base::series::interpolated;
 use regard_data::series::formats::forecasts::{Forecast, Forecasts};
 use regard_data::series::{Panel, Window};
 
 use super::batch::Batch;
 use super::predict::{Series, SeriesModel, together};
 use super::task::SeriesTask;
+use crate::supervised::base::Only;
 use crate::{Error, Result};
 
+/// Series with their missing values filled.
+#[derive(Clone, Debug)]
+pub struct Filled {
+    /// The series in their own units; what was there is as it was.
+    pub series: Forecasts,
+    /// The part of the network in what was filled; the rest is interpolated.
+    pub network_weight: f64,
+    /// The season around which values were interpolated; 1 for straight lines.
+    pub season: usize,
+    /// Errors on known values that were hidden; `None` where there were too few.
+    pub errors: Option<HiddenErrors>,
+}
+
+/// Mean absolute errors on known values that were hidden in gaps as long as those of the file, in deviations of each series.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HiddenErrors {
+    /// Hidden values.
+    pub values: usize,
+    /// Error of the network.
+    pub network: f64,
+    /// Error of the interpolation.
+    pub interpolation: f64,
+    /// Error of both together, with weights that were fitted to these values.
+    pub blend: f64,
+}
+
+/// Hidden values by which weights are fitted at least.
+const FEWEST_HIDDEN: usize = 10;
+/// The largest part of the known values of a series that is hidden.
+const MOST_HIDDEN: usize = 5;
+
 impl SeriesModel {
-    /// Series of [`SeriesModel::read`] with their missing values filled, in their own units; what is there
-    /// stays as it is.
+    /// Series of [`SeriesModel::read`] with their missing values filled by the network and by interpolation. Their weights
+    /// are fitted to known values that are hidden in gaps as long as those of the file, so that the answer is not worse than
+    /// an interpolation; with too few of them, or with `only`, one has all weight.
     ///
     /// # Errors
     /// [`Error::Config`] for a model of another task, or a series shorter than its windows.
-    pub fn filled(&self, Series { panel, own, .. }: &Series) -> Result<Forecasts> {
+    pub fn filled(&self, Series { panel, own, .. }: &Series, only: Option<Only>) -> Result<Filled> {
         self.check_task(SeriesTask::Imputation)?;
+        let (hidden, places) = hidden(panel)?;
+        let seasons = match panel.clock().season() {
+            0 | 1 => vec![1],
+            season => vec![1, season],
+        };
+        let errors = |found: &[Vec<f32>]| -> Vec<f64> {
+            let error =
+                |&(series, at): &(usize, usize)| f64::from(found[series][at] - panel.series()[series].values()[at]);
+            places.iter().map(error).collect()
+        };
+        let mean = |errors: &[f64]| errors.iter().map(|error| error.abs()).sum::<f64>() / errors.len() as f64;
+        let (mut network_weight, mut season, mut measured) = (1.0, seasons[seasons.len() - 1], None);
+        if places.len() >= FEWEST_HIDDEN {
+            let network = errors(&self.rebuilt(&hidden)?);
+            let lines = seasons.iter().map(|&season| (season, errors(&without_gaps(&hidden, season))));
+            let best = lines.min_by(|a, b| mean(&a.1).total_cmp(&mean(&b.1)));
+            let (best, line) = best.unwrap_or((1, network.clone()));
+            // Least squares of w · network + (1 - w) · interpolation.
+            let differs = || network.iter().zip(&line).map(|(network, line)| network - line);
+            let square: f64 = differs().map(|by| by * by).sum();
+            let product: f64 = differs().zip(&line).map(|(by, line)| -by * line).sum();
+            network_weight = if square > 0.0 { (product / square).clamp(0.0, 1.0) } else { 0.0 };
+            let both = |(network, line): (&f64, &f64)| network_weight * network + (1.0 - network_weight) * line;
+            let both: Vec<f64> = network.iter().zip(&line).map(both).collect();
+            season = best;
+            measured = Some(HiddenErrors {
+                values: places.len(),
+                network: mean(&network),
+                interpolation: mean(&line),
+                blend: mean(&both),
+            });
+        }
+        network_weight = match only {
+            Some(Only::Network) => 1.0,
+            Some(Only::Base) => 0.0,
+            None => network_weight,
+        };
         let scaler = self.scaler()?;
-        let all = self.rebuilt(panel)?.into_iter().enumerate().map(|(series, mut values)| {
+        let lines = without_gaps(panel, season);
+        let all = self.rebuilt(panel)?.into_iter().zip(lines).enumerate().map(|(series, (network, line))| {
+            let both = |(network, line): (&f32, &f32)| {
+                (network_weight * f64::from(*network) + (1.0 - network_weight) * f64::from(*line)) as f32
+            };
+            let mut values: Vec<f32> = network.iter().zip(&line).map(both).collect();
             scaler.unscale(series, &mut values);
             let there = own.series()[series].values();
             let values = values.iter().zip(there).map(|(&value, &there)| if there.is_nan() { value } else { there });
             of_series(panel, series, values.collect())
         });
-        Ok(Forecasts::new(panel.clock(), all.collect())?)
+        let series = Forecasts::new(panel.clock(), all.collect())?;
+        Ok(Filled { series, network_weight, season, errors: measured })
     }
 
     /// The anomaly score of each value: its squared distance from the network's reconstruction, in squared
@@ -82,6 +161,53 @@ impl SeriesModel {
             false => Err(Error::config("--model", format!("was trained for {}, not for {task}", self.config.task))),
         }
     }
+}
+
+/// A panel with some known values hidden, and their places by series: for each gap another one of its length, between known
+/// values.
+fn hidden(panel: &Panel) -> Result<(Panel, Vec<(usize, usize)>)> {
+    const TRIES: usize = 20;
+    let mut noise = Pcg64Mcg::seed_from_u64(1);
+    let (mut places, mut series) = (Vec::new(), 0);
+    let hidden = panel.changed(|one| {
+        let mut values = one.values().to_vec();
+        let mut left = values.iter().filter(|value| !value.is_nan()).count() / MOST_HIDDEN;
+        for gap in gaps(one.values()) {
+            let length = gap.len().min(left);
+            let Some(last) = values.len().checked_sub(length + 2).filter(|_| length > 0) else { continue };
+            let is_known = |start: &usize| values[start - 1..=start + length].iter().all(|value| !value.is_nan());
+            let start = (0..TRIES).map(|_| 1 + noise.random_range(0..=last)).find(is_known);
+            if let Some(start) = start {
+                values[start..start + length].fill(f32::NAN);
+                places.extend((start..start + length).map(|at| (series, at)));
+                left -= length;
+            }
+        }
+        series += 1;
+        one.with_values(values)
+    })?;
+    Ok((hidden, places))
+}
+
+/// The places of missing values next to each other.
+fn gaps(values: &[f32]) -> Vec<std::ops::Range<usize>> {
+    let mut gaps: Vec<std::ops::Range<usize>> = Vec::new();
+    for at in (0..values.len()).filter(|at| values[*at].is_nan()) {
+        match gaps.last_mut().filter(|gap| gap.end == at) {
+            Some(gap) => gap.end += 1,
+            None => gaps.push(at..at + 1),
+        }
+    }
+    gaps
+}
+
+/// Interpolated values of all series.
+fn without_gaps(panel: &Panel, season: usize) -> Vec<Vec<f32>> {
+    let of = |values: &[f32]| -> Vec<f32> {
+        let values: Vec<f64> = values.iter().map(|value| f64::from(*value)).collect();
+        interpolated(&values, season).into_iter().map(|value| value as f32).collect()
+    };
+    panel.series().iter().map(|one| of(one.values())).collect()
 }
 
 fn of_series(panel: &Panel, series: usize, values: Vec<f32>) -> Forecast {

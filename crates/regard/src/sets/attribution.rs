@@ -65,11 +65,7 @@ impl SetModel {
         let task = self.config.task;
         let differentiable = (options.method == AttributionMethod::IntegratedGradients
             && !self.network_has_no_weight())
-        .then(|| {
-            let device = self.device.clone().autodiff();
-            let weights = self.network.to_weights(&self.config);
-            SetTransformer::from_weights(&self.config, &weights, &device).map(|network| (network, device))
-        })
+        .then(|| self.differentiable())
         .transpose()?;
         let examples = Examples { targets: Targets::Points, ..features_of(&self.config, bags)? };
         let mut variants = SetVariants { model: self, examples, classes: vec![0; bags.len()], differentiable };

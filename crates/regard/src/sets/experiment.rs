@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::Sets;
 use super::model::{Decoding, PRESETS, PoolingKind, SetTransformerConfig};
 use super::task::TaskKind;
-use crate::experiment::{Given, named_preset, under};
+use crate::experiment::{DecimalMark, Given, named_preset, under};
 use crate::store::{NetworkConfig, ranges};
-use crate::supervised::{DecimalMark, OnDisk, SupervisedExperiment};
+use crate::supervised::{OnDisk, SupervisedExperiment};
 use crate::train::{FamilyTraining, TrainSettings};
 use crate::{Error, Result};
 

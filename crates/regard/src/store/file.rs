@@ -45,7 +45,7 @@ pub(crate) fn read_text(path: &Path) -> Result<String> {
 }
 
 /// The text of the bytes of a file.
-fn text(bytes: Vec<u8>, path: &Path) -> Result<String> {
+pub(crate) fn text(bytes: Vec<u8>, path: &Path) -> Result<String> {
     String::from_utf8(bytes).map_err(|error| Error::Parse {
         path: path.to_owned(),
         line: 0,
@@ -55,7 +55,7 @@ fn text(bytes: Vec<u8>, path: &Path) -> Result<String> {
 }
 
 /// A JSON error as one of ours, with the line. `text` distinguishes an empty file from a broken one.
-pub(crate) fn json_error(path: &Path, text: &str, error: &serde_json::Error) -> Error {
+fn json_error(path: &Path, text: &str, error: &serde_json::Error) -> Error {
     let full = error.to_string();
     let reason = match full.rfind(" at line ") {
         _ if text.trim().is_empty() => "is empty; expected a JSON object".to_owned(),
@@ -66,14 +66,13 @@ pub(crate) fn json_error(path: &Path, text: &str, error: &serde_json::Error) -> 
 }
 
 /// The value in a JSON file.
-pub(crate) fn read_json(path: &Path) -> Result<serde_json::Value> {
-    json(read(path, JSON_LIMIT)?, path)
+pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
+    json(&read_text(path)?, path)
 }
 
-/// The value in the bytes of a JSON file.
-pub(crate) fn json<T: DeserializeOwned>(bytes: Vec<u8>, path: &Path) -> Result<T> {
-    let text = text(bytes, path)?;
-    serde_json::from_str(&text).map_err(|error| json_error(path, &text, &error))
+/// The value in the text of a JSON file.
+pub(crate) fn json<T: DeserializeOwned>(text: &str, path: &Path) -> Result<T> {
+    serde_json::from_str(text).map_err(|error| json_error(path, text, &error))
 }
 
 /// A name beside `path` for what is not finished: `name.PROCESS.partial`.

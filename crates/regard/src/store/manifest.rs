@@ -169,8 +169,7 @@ impl Manifest {
     /// # Errors
     /// [`crate::Error::Io`], [`crate::Error::Parse`].
     pub fn read(path: &Path) -> Result<Self> {
-        let text = file::read_text(path)?;
-        serde_json::from_str(&text).map_err(|error| file::json_error(path, &text, &error))
+        file::read_json(path)
     }
 }
 

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use regard_data::file::write_atomic;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::array::Weights;
@@ -164,7 +165,7 @@ impl<C: NetworkConfig> NetworkDir<C> {
         fs::create_dir_all(&staged.0).map_err(|error| Error::io(&staged.0, error))?;
         let text = json_text(&path.join(CONFIG), config)?;
         // What cannot be read again, such as a deviation that is not finite, is not written.
-        let read = serde_json::from_str(&text).map_err(|error| file::json_error(&path, &text, &error))?;
+        let read = file::json(&text, &path)?;
         C::from_json(&read).map_err(|error| error.in_file(&path.join(CONFIG)))?;
         let manifest = Manifest { architecture_sha256: Some(architecture_sha256(&read)), ..manifest.clone() };
         let saved = Self { path, config: config.clone(), manifest: Some(manifest) };
@@ -230,22 +231,29 @@ impl Companion {
         serde_json::to_vec(&Belonging { record, weights_sha256 }).map_err(|error| Error::state("model", error))
     }
 
-    /// Checks that the companion with the content `text` at `path` belongs to the weights beside it. Those of earlier
-    /// versions do not say to which weights they belong.
-    pub(crate) fn check(path: &Path, text: &[u8]) -> Result<()> {
+    /// The record in the companion of this name; `None` where the model has none. Those of earlier versions do not say to
+    /// which weights they belong.
+    ///
+    /// # Errors
+    /// [`Error::Io`] and [`Error::Parse`], also for a record that belongs to other weights than those beside it.
+    pub(crate) fn read<R: DeserializeOwned>(folder: &Path, name: &str, limit: u64) -> Result<Option<R>> {
         #[derive(Deserialize)]
         struct Belonging {
             weights_sha256: Option<String>,
         }
-        let folder = path.parent().unwrap_or(Path::new(""));
-        let found: Belonging = serde_json::from_slice(text)
-            .map_err(|error| file::json_error(path, &String::from_utf8_lossy(text), &error))?;
-        let Some(expected) = found.weights_sha256 else { return Ok(()) };
+        let path = folder.join(name);
+        if !file::is_file(&path) {
+            return Ok(None);
+        }
+        let text = file::text(file::read(&path, limit)?, &path)?;
+        let record = file::json(&text, &path)?;
+        let Belonging { weights_sha256: expected } = file::json(&text, &path)?;
+        let Some(expected) = expected else { return Ok(Some(record)) };
         if expected == weights_sha256(folder)? {
-            return Ok(());
+            return Ok(Some(record));
         }
         let reason = format!("belongs to other weights than those of `{WEIGHTS}`: its SHA-256 of them is another");
-        Err(Error::Parse { path: path.to_owned(), line: 0, field: String::new(), reason }.with_hint(format!(
+        Err(Error::Parse { path, line: 0, field: String::new(), reason }.with_hint(format!(
             "a training that was killed while it saved its model saves it again with `regard train --out {} --resume`",
             folder.display()
         )))
@@ -266,7 +274,7 @@ pub fn kind_of(folder: &Path) -> Result<String> {
     if !file::is_file(&path) && folder.join(RUN).is_file() {
         return Err(not_a_model(folder.to_path_buf(), CONFIG));
     }
-    let value = file::read_json(&path)?;
+    let value: serde_json::Value = file::read_json(&path)?;
     let kind = value.get("kind").and_then(serde_json::Value::as_str);
     kind.map(str::to_owned).ok_or_else(|| Error::config("kind", "is missing").in_file(&path))
 }

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::intervals::{AbsoluteErrors, TaskErrors};
 use super::{Context, Family};
-use crate::store::{Companion, file};
+use crate::store::Companion;
 use crate::train::{Measure, Measures, ValidationMetrics};
 use crate::{Error, Result};
 
@@ -177,13 +177,7 @@ pub trait BaseRecord: Clone + Debug + Serialize + DeserializeOwned {
     /// [`Error::Io`] and [`Error::Parse`], also for a record that belongs to other weights; [`Error::Config`] for another
     /// version, or parts that do not fit together.
     fn open(folder: &Path) -> Result<Option<Self>> {
-        let path = folder.join(FILE);
-        if !file::is_file(&path) {
-            return Ok(None);
-        }
-        let text = file::read(&path, LIMIT)?;
-        let found: Self = serde_json::from_slice(&text)
-            .map_err(|error| file::json_error(&path, &String::from_utf8_lossy(&text), &error))?;
+        let Some(found) = Companion::read::<Self>(folder, FILE, LIMIT)? else { return Ok(None) };
         let [format, known] = found.formats();
         if format != known {
             return Err(Error::config(FILE, format!("has format {format}, expected {known}")));
@@ -193,7 +187,6 @@ pub trait BaseRecord: Clone + Debug + Serialize + DeserializeOwned {
         if !found.is_sound() || !weights || (network + base - 1.0).abs() >= 1e-6 {
             return Err(Error::config(FILE, "is damaged: its parts do not fit together"));
         }
-        Companion::check(&path, &text)?;
         Ok(Some(found))
     }
 }

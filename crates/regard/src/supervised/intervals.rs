@@ -9,7 +9,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::base::Only;
-use crate::store::{Companion, file};
+use crate::store::Companion;
 use crate::{Error, Result};
 
 /// The file of [`ValidationErrors`] in a model's folder.
@@ -112,13 +112,8 @@ impl ValidationErrors {
     /// [`Error::Io`] and [`Error::Parse`], also for a record that belongs to other weights; [`Error::Config`] for another
     /// version, or errors that are none.
     pub(super) fn open(folder: &Path) -> Result<Option<Self>> {
+        let Some(found) = Companion::read::<Self>(folder, FILE, LIMIT)? else { return Ok(None) };
         let path = folder.join(FILE);
-        if !file::is_file(&path) {
-            return Ok(None);
-        }
-        let text = file::read(&path, LIMIT)?;
-        let found: Self = serde_json::from_slice(&text)
-            .map_err(|error| file::json_error(&path, &String::from_utf8_lossy(&text), &error))?;
         if found.format != FORMAT {
             let reason = format!("has format {}, expected {FORMAT}", found.format);
             return Err(Error::config("format", reason).in_file(&path));
@@ -130,7 +125,6 @@ impl ValidationErrors {
             let reason = "are damaged; expected numbers from 0 upwards in increasing order";
             return Err(Error::config("errors", reason).in_file(&path));
         }
-        Companion::check(&path, &text)?;
         Ok(Some(found))
     }
 

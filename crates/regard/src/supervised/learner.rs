@@ -292,15 +292,7 @@ impl<F: Family> Learner<F> {
         }
     }
 
-    /// Trains until all epochs are done or validation no longer improves.
-    ///
-    /// # Errors
-    /// Those of [`Self::learn`].
-    pub fn learn_all(&mut self) -> Result<()> {
-        self.learn_while(|_| true)
-    }
-
-    /// As [`Self::learn_all`], with every step told to the observer of a cross-validation.
+    /// As [`Self::learn_while`] without a condition; the observer of a cross-validation gets every step.
     ///
     /// # Errors
     /// As there.
@@ -312,7 +304,7 @@ impl<F: Family> Learner<F> {
         })
     }
 
-    /// As [`Self::learn_all`], as long as `go_on` is true of the steps done.
+    /// Trains until all epochs are done or validation no longer improves, as long as `go_on` is true of the steps done.
     ///
     /// # Errors
     /// Those of [`Self::learn`].

@@ -5,7 +5,6 @@
 
 pub mod base;
 mod cross_validation;
-mod decimal;
 mod experiment;
 pub mod intervals;
 mod learner;
@@ -32,7 +31,6 @@ pub use cross_validation::{
     BlendMetrics, ClassReport, CrossValidationMetrics, CrossValidationOptions, Done, FoldObserver,
 };
 pub(crate) use cross_validation::{Folds, cross_validate_blend, ensemble};
-pub use decimal::DecimalMark;
 pub use experiment::SupervisedExperiment;
 use intervals::TaskErrors;
 pub use learner::{Learner, train, train_on};

@@ -108,6 +108,13 @@ impl<F: Family> Model<F> {
         self.base.as_ref().is_some_and(|base| base.weights()[0] == 0.0)
     }
 
+    /// The network on a device that keeps gradients, and that device.
+    pub(crate) fn differentiable(&self) -> Result<(F::Network, Device)> {
+        let device = self.device.clone().autodiff();
+        let weights = self.network.to_weights(&self.config);
+        Ok((F::Network::from_weights(&self.config, &weights, &device)?, device))
+    }
+
     /// The experiment the model comes from.
     ///
     /// # Errors

@@ -94,7 +94,7 @@ impl Checkpoint {
                     drop(found.weights.insert(name.to_owned(), safetensors::parse(&bytes, &file)?))
                 }
                 Some((name, RECORD)) => drop(found.records.insert(name.to_owned(), bytes)),
-                _ if name == STATE => state = Some(file::json(bytes, &file)?),
+                _ if name == STATE => state = Some(file::json(&file::text(bytes, &file)?, &file)?),
                 _ => {}
             }
         }
@@ -165,7 +165,8 @@ impl Checkpoint {
 fn verified(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     let mut contents = contents(folder)?;
     let Some(sums) = contents.remove(CHECKSUMS) else { return Ok(contents) };
-    let sums: BTreeMap<String, String> = file::json(sums, &folder.join(CHECKSUMS))?;
+    let path = folder.join(CHECKSUMS);
+    let sums: BTreeMap<String, String> = file::json(&file::text(sums, &path)?, &path)?;
     let wrong = |name: &str, what: &str| Error::state("checkpoint", format!("{} {what}", folder.join(name).display()));
     if let Some(name) = sums.keys().find(|name| !contents.contains_key(*name)) {
         return Err(wrong(name, "is missing"));

@@ -323,7 +323,7 @@ fn the_length_of_a_training_fits_the_file_unless_it_is_asked_for() {
         let sets: Vec<String> =
             std::iter::once(path.as_str()).chain(small).chain(more.iter().copied()).map(str::to_owned).collect();
         let mut learner = SetLearner::new(&SetExperiment::load("sets/mil", &sets).unwrap(), &Device::flex()).unwrap();
-        learner.learn_all().unwrap();
+        learner.learn_while(|_| true).unwrap();
         learner.steps()
     };
     assert_eq!(steps(&[]), 18);

@@ -4,8 +4,6 @@
 
 use regard::Device;
 use regard::graphs::GraphExperiment;
-use regard::graphs::predict::GraphModel;
-use regard::supervised::{Training, train};
 
 use super::trained::{Planned, RowResult, Run, row};
 
@@ -38,9 +36,6 @@ pub(super) const ROWS: [Planned; 11] = [
 /// Trains and measures a row on the test part of its data.
 pub(super) fn measure(row: &Planned, run: Run<'_>, device: &Device) -> anyhow::Result<RowResult> {
     let experiment = GraphExperiment::load(row.experiment, &run.sets)?;
-    let Run { folder, limits, command, resume, .. } = run.clone();
-    let trained =
-        train(&Training { experiment, out: folder.clone(), resume, limits, command }, device, &mut run.observer())?;
-    let measures = GraphModel::open(&folder, device)?.measure_test()?.measures;
-    Ok(RowResult { measures, trained })
+    let (model, trained) = run.train(experiment, device)?;
+    Ok(RowResult { measures: model.measure_test()?.measures, trained })
 }

@@ -83,9 +83,8 @@ fn instances(job: &BenchLibJob, printer: &Printer) -> anyhow::Result<Vec<(PathBu
     }
     if instances.is_empty() {
         let what = format!("{}: no instance files found", job.folder.display());
-        return Err(Failure::new(what)
-            .hint("instance files end in .tsp, .atsp, .vrp, .oplib, .txt (Solomon's format) or .csv")
-            .into());
+        let endings: Vec<String> = formats::endings().into_iter().map(|ending| format!(".{ending}")).collect();
+        return Err(Failure::new(what).hint(format!("instance files end in {}", endings.join(", "))).into());
     }
     Ok(instances)
 }

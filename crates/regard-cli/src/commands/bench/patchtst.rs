@@ -7,8 +7,6 @@ use std::path::Path;
 use regard::Device;
 use regard::series::SeriesExperiment;
 use regard::series::evaluate::SeriesEvaluation;
-use regard::series::predict::SeriesModel;
-use regard::supervised::{Training, train};
 use regard::train::{Measure, Measures};
 
 use super::trained::{Planned, RowResult, Run, row};
@@ -120,14 +118,11 @@ pub(super) const ROWS: [Planned; 24] = [
 /// Trains and measures a row on the test part of its data.
 pub(super) fn measure(row: &Planned, run: Run<'_>, device: &Device) -> anyhow::Result<RowResult> {
     let mut experiment = SeriesExperiment::load(row.experiment, &run.sets)?;
-    let Run { folder, limits, command, resume, data, .. } = run.clone();
-    if let Some(data) = data.filter(|_| Path::new(&experiment.data.path).is_relative()) {
+    if let Some(data) = run.data.as_ref().filter(|_| Path::new(&experiment.data.path).is_relative()) {
         experiment.data.path = data.join(&experiment.data.path).display().to_string();
     }
-    let trained =
-        train(&Training { experiment, out: folder.clone(), resume, limits, command }, device, &mut run.observer())?;
-    let found = SeriesModel::open(&folder, device)?.measure_test()?;
-    Ok(RowResult { measures: measures(&found), trained })
+    let (model, trained) = run.train(experiment, device)?;
+    Ok(RowResult { measures: measures(&model.measure_test()?), trained })
 }
 
 fn measures(found: &SeriesEvaluation) -> Measures {

@@ -6,7 +6,6 @@ use regard::sets::SetExperiment;
 use regard::sets::experiment::SourceKind;
 use regard::sets::predict::SetModel;
 use regard::sets::task::TaskKind;
-use regard::supervised::{Training, train};
 use regard::train::{Measure, Measures};
 
 use super::trained::{Planned, RowResult, Run, row};
@@ -77,10 +76,7 @@ pub(super) const ROWS: [Planned; 11] = [
 /// Trains and measures a row.
 pub(super) fn measure(row: &Planned, run: Run<'_>, device: &Device) -> anyhow::Result<RowResult> {
     let experiment = SetExperiment::load(row.experiment, &run.sets)?;
-    let Run { folder, limits, command, resume, .. } = run.clone();
-    let trained =
-        train(&Training { experiment, out: folder.clone(), resume, limits, command }, device, &mut run.observer())?;
-    let model = SetModel::open(&folder, device)?;
+    let (model, trained) = run.train(experiment, device)?;
     let measures = match model.config.task {
         TaskKind::Clustering => likelihoods(&model)?,
         _ => model.measure_held_out(None)?.measures,

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use regard::Device;
 use regard::data::stats::{mean, standard_deviation};
+use regard::supervised::{Family, Model, SupervisedExperiment, Training, train};
 use regard::train::{Event, Limits, Measures, Trained};
 use serde::Serialize;
 
@@ -37,22 +38,34 @@ pub(super) const fn row(
 }
 
 /// Options of the training of a row.
-#[derive(Clone)]
 pub(super) struct Run<'a> {
     /// Settings that differ from the experiment's.
     pub(super) sets: Vec<String>,
     /// Folder of the data files that an experiment names.
     pub(super) data: Option<PathBuf>,
-    pub(super) folder: PathBuf,
-    pub(super) resume: bool,
-    pub(super) limits: Limits,
-    pub(super) command: String,
+    folder: PathBuf,
+    resume: bool,
+    limits: Limits,
+    command: String,
     printer: &'a Printer,
 }
 
 impl<'a> Run<'a> {
+    /// Trains the experiment of the row, and opens the model in its folder.
+    pub(super) fn train<F: Family>(
+        self,
+        experiment: SupervisedExperiment<F>,
+        device: &Device,
+    ) -> regard::Result<(Model<F>, Trained)> {
+        let mut observer = self.observer();
+        let Self { folder, resume, limits, command, .. } = self;
+        let training = Training { experiment, out: folder, resume, limits, command };
+        let trained = train(&training, device, &mut observer)?;
+        Ok((Model::open(&training.out, device)?, trained))
+    }
+
     /// Shows the progress of a training.
-    pub(super) fn observer(&self) -> impl FnMut(&Event) + use<'a> {
+    fn observer(&self) -> impl FnMut(&Event) + use<'a> {
         let printer = self.printer;
         let mut progress: Option<Progress> = None;
         move |event: &Event| match event {

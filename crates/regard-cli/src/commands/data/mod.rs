@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use anyhow::Context;
 use regard::data::file::write_atomic;
 use regard::data::graphs::Graphs;
 use regard::data::graphs::formats::{read as read_graphs, recognise};
@@ -11,7 +10,7 @@ use regard::routing::generate::{GeneratedSet, Points};
 use regard::routing::paper::PaperSet;
 use regard::routing::{Instance, formats, registry};
 
-use super::{Outcome, read_instance};
+use super::{Outcome, make_folder, read_instance};
 use crate::args::{CheckArgs, Generate, GenerateJob, GraphArgs, ShowArgs, TableArgs, VerifyArgs};
 use crate::failure::Failure;
 use crate::report::data::{CheckReport, GenerateReport, InstanceSummary, SolutionCheck, VerifyReport};
@@ -79,13 +78,6 @@ fn report_generated(
 
 fn own_name(path: &Path) -> String {
     path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
-}
-
-fn make_folder(path: &Path) -> anyhow::Result<()> {
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-    }
-    Ok(())
 }
 
 fn write(path: &Path, instance: &Instance, format: &str) -> anyhow::Result<()> {

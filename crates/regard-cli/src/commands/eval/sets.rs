@@ -18,7 +18,7 @@ use crate::report::progress::Progress;
 /// If true, a file holds a set, by its name.
 pub(super) fn is_set(path: &Path) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-    ["pkl", "pickle", "npz"].iter().any(|known| ending.eq_ignore_ascii_case(known))
+    sets::ENDINGS.iter().any(|known| ending.eq_ignore_ascii_case(known))
 }
 
 /// The model of the job, or the one built in, on the instances of `path`.

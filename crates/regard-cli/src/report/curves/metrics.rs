@@ -128,13 +128,8 @@ fn damaged(path: &Path, line: usize, error: &serde_json::Error) -> Error {
     let reason = error.to_string();
     // The line is always 1 here.
     let reason = reason.split(" at line ").next().unwrap_or_default();
-    Error::Parse {
-        path: path.to_owned(),
-        line,
-        field: String::new(),
-        reason: format!("is not a record of a training run: {reason}"),
-        hint: Some("correct or remove this line; the other lines do not depend on it".to_owned()),
-    }
+    Error::parse(path, line, format!("is not a record of a training run: {reason}"))
+        .with_hint("correct or remove this line; the other lines do not depend on it")
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use regard_data::graphs::positions::Positions;
 use regard_data::graphs::{Graphs, Level, Values};
 use regard_data::sets::FeatureNames;
 
+use crate::graphs::base::rows_of;
 use crate::graphs::examples::DataSplit;
 use crate::graphs::experiment::GraphExperiment;
 use crate::graphs::model::{GraphPreparation, GraphTransformerConfig, PositionKind};
@@ -47,7 +48,7 @@ pub(super) fn prepared(
     };
     let missing = || Error::config("data.targets", "gives no column, and the file contains no targets");
     let targets = graphs.targets().ok_or_else(missing)?;
-    let level = if targets.level() == Level::Graph { LevelName::Graph } else { LevelName::Node };
+    let level = LevelName::from(targets.level());
     if level != config.level {
         let reason = format!("does not match the data, whose targets are those of {}s", word(level));
         return Err(Error::config("task.level", reason));
@@ -100,13 +101,8 @@ fn word(level: LevelName) -> &'static str {
 /// Mean and deviation of each target over the training rows.
 fn scales(graphs: &Graphs, training: &DataSplit, outputs: usize) -> Result<(Vec<f64>, Vec<f64>)> {
     let numbers = graphs.target_numbers()?;
-    let rows: Vec<usize> = match graphs.targets().map(|targets| targets.level()) {
-        Some(Level::Node) => {
-            let of = training.graphs.iter().flat_map(|&graph| graphs.nodes_of(graph));
-            of.filter(|&node| training.nodes.as_ref().is_none_or(|counts| counts[node])).collect()
-        }
-        _ => training.graphs.clone(),
-    };
+    let level = graphs.targets().map_or(Level::Graph, |targets| targets.level());
+    let rows = rows_of(graphs, level, training);
     let of_task = |task: usize| {
         let known: Vec<f64> = rows.iter().filter_map(|row| numbers[row * outputs + task]).collect();
         let count = known.len().max(1) as f64;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use regard_base::features::graphs::scaffolds;
 use regard_data::graphs::{Graphs, Level, Part};
-use regard_data::split::{group_folds, holdout, others, stratified_folds};
+use regard_data::split::{Holdout, group_folds, holdout_of, others, stratified_folds};
 
 use crate::Result;
 use crate::graphs::examples::DataSplit;
@@ -27,17 +27,11 @@ pub(super) fn splits(experiment: &GraphExperiment, graphs: &Graphs, task: GraphT
 /// Places of the training, validation and test split of a random one, stratified by class.
 pub(super) fn cut(data: &GraphData, classes: &[usize]) -> Result<[Vec<usize>; 3]> {
     let GraphData { validation_fraction: held_out, test_fraction: tested, seed, .. } = *data;
-    let cut = |of: &[usize], share: f64, seed: u64| -> Result<[Vec<usize>; 2]> {
-        if share == 0.0 {
-            return Ok([of.to_vec(), vec![]]);
-        }
-        let found = holdout(&of.iter().map(|&place| classes[place]).collect::<Vec<_>>(), share, seed)?;
-        Ok([found.training, found.held_out].map(|places| places.into_iter().map(|place| of[place]).collect()))
-    };
     let all: Vec<usize> = (0..classes.len()).collect();
-    let [rest, test] = cut(&all, tested, seed)?;
-    let [training, validation] = cut(&rest, (held_out / (1.0 - tested)).min(1.0), seed.wrapping_add(1))?;
-    Ok([training, validation, test])
+    let Holdout { training: rest, held_out: test } = holdout_of(&all, classes, tested, seed)?;
+    let share = (held_out / (1.0 - tested)).min(1.0);
+    let Holdout { training, held_out } = holdout_of(&rest, classes, share, seed.wrapping_add(1))?;
+    Ok([training, held_out, test])
 }
 
 /// The level at which data without a split of its own are cut: nodes of a single graph, else graphs. Nodes of several

@@ -355,10 +355,6 @@ impl State for BeamEntry {
 
     fn allowed(&self, _: &mut [bool]) {}
 
-    fn first(&self) -> Option<usize> {
-        None
-    }
-
     fn last(&self) -> Option<usize> {
         self.order.last().copied()
     }

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::Value;
 
-pub use settings::{DataSettings, DecimalMark, Distribution, DuplicateRows, EvalSettings, Sizes, Task};
+pub use settings::{DataSettings, Distribution, DuplicateRows, EvalSettings, Sizes, Task};
 pub use train::{BaselineKind, FirstNode, Loss, TrainSettings};
 
 use super::model::{AttentionModelConfig, PRESETS};

@@ -1,12 +1,12 @@
 //! Settings of the sections `[task]`, `[data]` and `[eval]`.
 
-use regard_data::table::numbers::Decimal;
 use regard_routing::formats::csv::{ColumnRole, Duplicates, Options, TableOptions};
 use regard_routing::generate::{GeneratorConfig, Points, Prizes};
 use regard_routing::registry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::experiment::DecimalMark;
 use crate::{Error, Result};
 
 /// Section `[task]`: the problem to learn.
@@ -87,11 +87,7 @@ impl DataSettings {
                 .with("max_length", given(self.max_length))
                 .with("required_prize", given(self.required_prize)),
             columns: self.column_roles.iter().map(column).collect::<Result<_>>()?,
-            decimal: match self.decimal {
-                DecimalMark::Auto => None,
-                DecimalMark::Point => Some(Decimal::Point),
-                DecimalMark::Comma => Some(Decimal::Comma),
-            },
+            decimal: self.decimal.mark(),
             depot: Some(self.depot.clone()).filter(|depot| !depot.is_empty()),
             duplicates: match self.duplicates {
                 DuplicateRows::Auto => None,
@@ -143,19 +139,6 @@ impl Default for DataSettings {
             prizes: PrizeKind::Dist,
         }
     }
-}
-
-/// Decimal mark of numbers in tables of places.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum DecimalMark {
-    /// Found in the numbers of each column.
-    #[default]
-    Auto,
-    /// Decimal points.
-    Point,
-    /// Decimal commas.
-    Comma,
 }
 
 /// Treatment of rows with the id of an earlier row.

@@ -36,8 +36,7 @@ impl Args {
         let Some(path) = candidates.map(|name| path.with_file_name(name)).find(|path| path.is_file()) else {
             return Ok(Self { path: PathBuf::new(), values: BTreeMap::new() });
         };
-        let text = file::read_text(&path)?;
-        let values = serde_json::from_str(&text).map_err(|error| file::json_error(&path, &text, &error))?;
+        let values = file::read_json(&path)?;
         Ok(Self { path, values })
     }
 

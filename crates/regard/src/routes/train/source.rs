@@ -22,7 +22,7 @@ pub struct InstanceSource<E: Environment> {
     generator: GeneratorConfig,
     /// Instances to resample; none for fresh ones.
     past: Vec<E::Instance>,
-    /// Remarks on the tables of the folder.
+    /// Notes on the tables of the folder.
     notes: Vec<String>,
 }
 
@@ -66,7 +66,7 @@ impl<E: Environment> InstanceSource<E> {
         &self.environment
     }
 
-    /// Remarks on the tables of the folder, a line each.
+    /// Notes on the tables of the folder, a line each.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }

@@ -139,10 +139,10 @@ pub fn forecast(
         Some(Only::Network) => origins.weights_of(&members, NETWORK)?,
         _ => origins.weights(&members),
     };
-    let BaseForecasts { series, seasons, rule, mut members, back_test, warnings: of_base } =
-        origins.blend(&members, &weights);
+    let found = origins.blend(&members, &weights);
+    let BaseForecasts { series, seasons, rule, mut members, back_test, warnings: of_base, short_of_time } = found;
     members.extend(without_weight);
-    warnings.splice(0..0, of_base);
+    warnings.splice(0..0, of_base.into_iter().chain(short_of_time));
     let single = |values: Vec<f64>| values.into_iter().map(|value| value as f32).collect::<Vec<f32>>();
     let own = read.panel.series().iter().zip(series).map(|(one, found)| Forecast {
         name: one.name().to_owned(),
@@ -239,8 +239,12 @@ impl Job {
         let late = || Error::config("--time", "is used up by the other forecasters");
         let alone = self.options.only == Some(Only::Network);
         let budget = self.budget();
-        if !alone && (self.base_is_late || budget.is_over() || self.origins.untested() > 0) {
+        if !alone && (self.base_is_late || budget.is_over()) {
             return Err(late());
+        }
+        if !alone && self.origins.untested() > 0 {
+            let reason = "is too short for a back-test of all series, by which a network gets its weight";
+            return Err(Error::config("--time", reason));
         }
         let (sender, receiver) = channel();
         std::thread::spawn(move || {

@@ -113,7 +113,11 @@ impl Readout {
 
     /// The meaning of the last axis of the answers, for a trace.
     pub(super) fn answers(&self) -> &'static str {
-        if self.task == SeriesTask::Forecast && self.quantiles.len() < 2 { "step ahead" } else { "value" }
+        match self.task {
+            SeriesTask::Forecast if self.quantiles.len() < 2 => "step ahead",
+            SeriesTask::Classification => "class",
+            _ => "value",
+        }
     }
 
     fn of_channels(&self, rows: Tensor<3>) -> Tensor<3> {

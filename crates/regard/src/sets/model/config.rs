@@ -1,6 +1,7 @@
 //! Settings of a network on sets, as they stand in `config.json`.
 
 use burn::tensor::Device;
+use regard_data::sets::FeatureNames;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -154,6 +155,16 @@ impl DataPreparation {
     /// A network's number in the target's own measure.
     pub(crate) fn unscaled(&self, number: f64) -> f64 {
         number * self.target_unit() + self.target_mean
+    }
+}
+
+impl SetTransformerConfig {
+    /// The features of an item in the order of training: their names, or their number where a file has none.
+    pub fn feature_names(&self) -> FeatureNames {
+        match self.data.features.as_slice() {
+            [] => FeatureNames::Count(self.inputs),
+            names => FeatureNames::Named(names.to_vec()),
+        }
     }
 }
 

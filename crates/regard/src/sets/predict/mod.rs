@@ -4,8 +4,8 @@ mod mixtures;
 
 use std::path::Path;
 
+use regard_data::sets::Bags;
 use regard_data::sets::formats::predictions::Predicted;
-use regard_data::sets::{Bags, FeatureNames};
 
 use crate::sets::Sets;
 use crate::sets::base::{by_task, problem_of, views_of};
@@ -42,11 +42,7 @@ impl SetModel {
         let known = Some(self.config.data.features.as_slice()).filter(|names| !names.is_empty());
         let data = SetData { standardise: !self.config.data.mean.is_empty(), ..data.clone() };
         let bags = read_encoded(path, &data, self.config.task, labelled, known)?;
-        let names = match self.config.data.features.as_slice() {
-            [] => FeatureNames::Count(self.config.inputs),
-            names => FeatureNames::Named(names.to_vec()),
-        };
-        Ok(bags.align(&names)?)
+        Ok(bags.align(&self.config.feature_names())?)
     }
 
     /// The predictions for sets; with `importance` also the attention to every item.

@@ -130,12 +130,12 @@ pub(super) fn labelled(config: &SetTransformerConfig, bags: &Bags) -> Result<Exa
 
 /// The sets of a file as a network takes them, without what is right.
 pub(crate) fn features(config: &SetTransformerConfig, bags: &Bags) -> Result<Examples> {
-    let mut bags = bags.clone();
-    if !config.data.mean.is_empty() {
-        Standardiser::from_arrays(config.data.mean.clone(), config.data.std.clone())?.apply(&mut bags)?;
-    }
-    let (features, offsets) = (bags.features().to_vec(), bags.offsets().to_vec());
-    Ok(Examples { width: bags.width(), features, offsets, targets: Targets::Points, truth: vec![] })
+    let features = match config.data.mean.is_empty() {
+        true => bags.features().to_vec(),
+        false => Standardiser::from_arrays(config.data.mean.clone(), config.data.std.clone())?.standardised(bags)?,
+    };
+    let (width, offsets) = (bags.width(), bags.offsets().to_vec());
+    Ok(Examples { width, features, offsets, targets: Targets::Points, truth: vec![] })
 }
 
 /// The targets of the sets of a file, at the network's scale.

@@ -7,7 +7,7 @@ mod on_disk;
 use std::path::Path;
 
 use regard_data::sets::Bags;
-use regard_data::split::holdout;
+use regard_data::split::holdout_of;
 
 use super::examples::Examples;
 use super::experiment::{SetExperiment, SourceKind};
@@ -180,10 +180,7 @@ impl Source {
 
 /// Sets to train on and held out, each class in the same share of both.
 fn split(experiment: &SetExperiment, strata: &[usize]) -> Result<[Vec<usize>; 2]> {
-    let share = experiment.data.validation_fraction;
-    if share == 0.0 {
-        return Ok([(0..strata.len()).collect(), vec![]]);
-    }
-    let split = holdout(strata, share, experiment.train.seed)?;
+    let all: Vec<usize> = (0..strata.len()).collect();
+    let split = holdout_of(&all, strata, experiment.data.validation_fraction, experiment.train.seed)?;
     Ok([split.training, split.held_out])
 }
