@@ -22,6 +22,11 @@ pub(crate) fn first(sites: Sites, depot: usize) -> Result<Sites> {
         .with_labels(labels.collect())
         .with_comment(sites.comment())
         .with_best_known(sites.best_known());
+    let degrees: Option<Vec<[f64; 2]>> = order.iter().map(|&i| sites.degrees(i)).collect();
+    let moved = match degrees.filter(|_| sites.coordinates().is_empty()) {
+        Some(degrees) => moved.with_degrees(degrees)?,
+        None => moved,
+    };
     match sites.display() {
         Some(display) => moved.with_display(order.iter().map(|&i| display[i]).collect()),
         None => Ok(moved),

@@ -14,6 +14,7 @@ use regard::routing::formats::{self, Instance};
 use regard::series::predict::SeriesModel;
 use regard::sets::predict::SetModel;
 use regard::store::built_in;
+use regard::supervised::{Family, Model};
 
 use super::{Outcome, families, graphs, learning, open_model, read_instance, sets};
 use crate::args::{AttentionArgs, ExplainArgs, ExplainCommand, ExplainFileArgs, ViewArgs, example};
@@ -180,6 +181,7 @@ pub(crate) fn set_with(
         .read(file, &sets::columns(model, args.group_by.clone()), false)
         .with_context(|| other_kind(folder(args).0, "sets", file))?;
     bags.notes().iter().for_each(|note| printer.note(note));
+    note_weight(model, printer);
     let chosen = example(args.example.as_deref(), bags.ids(), file, "set")?;
     Ok(model.explain(name, &bags, chosen)?)
 }
@@ -209,6 +211,7 @@ pub(crate) fn graphs_of(
     data.smiles = args.smiles.clone().unwrap_or(data.smiles);
     let examples = model.read(file, &data, false).with_context(|| other_kind(folder(args).0, "graphs", file))?;
     examples.warnings().iter().for_each(|warning| printer.note(warning));
+    note_weight(model, printer);
     Ok(examples)
 }
 
@@ -245,12 +248,23 @@ pub(crate) fn series_with(
 ) -> anyhow::Result<Trace> {
     args.refuse("time series", &["--step", "--group-by", "--smiles"])?;
     let series = model.read(file, &model.columns()).with_context(|| other_kind(folder(args).0, "time series", file))?;
+    note_weight(model, printer);
     let names: Vec<String> = series.panel.names().map(str::to_owned).collect();
     let chosen = example(args.example.as_deref(), &names, file, "series")?;
     if model.config.channels > 1 && args.example.is_some() {
         printer.note("the model takes all series together: all are shown");
     }
     Ok(model.explain(name, &series.panel, chosen)?)
+}
+
+/// Says how much of the answer is the network's, of which the trace is, where base learners take part.
+fn note_weight<F: Family>(model: &Model<F>, printer: &Printer) {
+    let weight = 100.0 * model.network_weight();
+    if weight < 100.0 {
+        printer.note(&format!(
+            "the trace is of the network, which has {weight:.0} % of the weight in the answer; base learners have the rest"
+        ));
+    }
 }
 
 /// The kind of a model, and that of a file which it could not read, as far as its name or its first line tells it.

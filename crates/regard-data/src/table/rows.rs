@@ -460,9 +460,16 @@ impl<'p> Rows<'p> {
     }
 }
 
-/// Comma, semicolon or tab, whichever the first line has most of.
+/// Comma, semicolon or tab, whichever the first line has most of; semicolon or tab where numbers with a decimal comma stand
+/// between them.
 fn delimiter(table: &str) -> u8 {
-    let header = table.lines().next().unwrap_or("").as_bytes();
+    let line = table.lines().next().unwrap_or("");
+    let is_number = |field: &str| field.trim().is_empty() || Decimal::Comma.number(field.trim()).is_some();
+    let between_numbers = |d: &char| line.contains(*d) && line.split(*d).all(is_number);
+    if let Some(found) = [';', '\t'].into_iter().find(between_numbers) {
+        return found as u8;
+    }
+    let header = line.as_bytes();
     let count = |d: u8| header.iter().filter(|b| **b == d).count();
     [b';', b'\t'].into_iter().fold(b',', |best, d| if count(d) > count(best) { d } else { best })
 }

@@ -33,6 +33,8 @@ pub struct Sites {
     radians: Vec<[f64; 2]>,
     /// Where the file wants the nodes of a table drawn.
     display: Option<Vec<[f64; 2]>>,
+    /// Latitude and longitude of the nodes of a table, as in the file; empty where it has none.
+    located: Vec<[f64; 2]>,
     places: OnceLock<Vec<[f64; 2]>>,
     best_known: Option<f64>,
 }
@@ -85,6 +87,7 @@ impl Sites {
             coordinates,
             radians,
             display: None,
+            located: Vec::new(),
             places: OnceLock::new(),
             best_known: None,
         })
@@ -133,6 +136,18 @@ impl Sites {
         }
         self.display = Some(display);
         self.places = OnceLock::new();
+        Ok(self)
+    }
+
+    /// The same instance with latitude and longitude `[nodes, 2]` of the nodes of a table, for maps.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when the count is wrong.
+    pub fn with_degrees(mut self, degrees: Vec<[f64; 2]>) -> Result<Self> {
+        if degrees.len() != self.len() {
+            return Err(Error::invalid("latitudes and longitudes", format!("expected {} pairs", self.len())));
+        }
+        self.located = degrees;
         Ok(self)
     }
 
@@ -216,6 +231,19 @@ impl Sites {
     #[must_use]
     pub fn coordinates(&self) -> &[[f64; 3]] {
         &self.coordinates
+    }
+
+    /// Latitude and longitude of a node as in the file, also where distances are those of a table; `None` for other
+    /// places.
+    ///
+    /// # Panics
+    /// When the index is not below [`len`](Self::len).
+    #[must_use]
+    pub fn degrees(&self, node: usize) -> Option<[f64; 2]> {
+        match self.metric {
+            Metric::GreatCircleKm => Some([self.coordinates[node][0], self.coordinates[node][1]]),
+            _ => (!self.located.is_empty()).then(|| self.located[node]),
+        }
     }
 
     /// The places a file gives for drawing a table of distances.

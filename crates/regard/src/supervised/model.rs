@@ -103,9 +103,14 @@ impl<F: Family> Model<F> {
         Ok(self)
     }
 
+    /// The weight of the network in the answer; base learners have the rest.
+    pub fn network_weight(&self) -> f64 {
+        self.base.as_ref().map_or(1.0, |base| base.weights()[0])
+    }
+
     /// If true, the network has no weight in the answer, so that its attention says nothing about it.
     pub fn network_has_no_weight(&self) -> bool {
-        self.base.as_ref().is_some_and(|base| base.weights()[0] == 0.0)
+        self.network_weight() == 0.0
     }
 
     /// The network on a device that keeps gradients, and that device.

@@ -32,6 +32,10 @@ pub(super) fn read(path: &Path, ids: &[String], decimal: Option<Decimal>) -> Res
         return Err(Error::parse(path, 0, reason).with_hint("leave --distances out: coordinates give distances too"));
     }
     let Cells { header, rows, top, separator, .. } = Cells::of(&text, path)?;
+    if header.iter().all(String::is_empty) && rows.is_empty() {
+        let reason = "is empty, expected a square of numbers or a row for each pair under `from,to,distance`";
+        return Err(Error::parse(path, 0, reason));
+    }
     let is_pairs = header.len() == 3 && FROM.contains(&&*folded(&header[0])) && TO.contains(&&*folded(&header[1]));
     let numbers_from = if is_pairs { 2 } else { 0 };
     let fields = rows.iter().flat_map(|(_, fields)| fields.iter().skip(numbers_from));
@@ -178,7 +182,7 @@ impl File<'_> {
 
     fn number(&self, text: &str, line: usize, field: &str) -> Result<f64> {
         let value = number(text).filter(|_| self.decimal == Decimal::Point).or_else(|| self.decimal.number(text));
-        value.filter(|value| *value >= 0.0).ok_or_else(|| {
+        value.filter(|value| *value >= 0.0 && value.is_finite()).ok_or_else(|| {
             let reason = format!("found `{}`, expected a number, 0 or more", shown(text));
             Error::parse(self.path, line, reason).in_field(field)
         })
@@ -241,6 +245,8 @@ mod tests {
             "a,b,c\n0,1,2\n3,0,4\n5,6.5,0\n",
             ",a,b,c\na,0,1,2\nb,3,0,4\nc,5,6.5,0\n",
             "from/to;c;x;a;b\nc;;9;5;6,5\nb;4;9;3;\nx;1;0;2;3\na;2;9;0;1\n",
+            "0,0;1,0;2,0\n3,0;0,0;4,0\n5,0;6,5;0,0\n",
+            "0;1;2\n3;0;4\n5;6,5;0\n",
             "from,to,minutes\na,b,1\na,c,2\nb,a,3\nb,c,4\nc,a,5\nc,b,6.5\nx,a,not asked\n",
         ] {
             assert_eq!(found(PLACES, text).unwrap(), EXPECTED, "{text}");
@@ -271,6 +277,8 @@ mod tests {
             (",a,b\na,0,1\nb,2,0\n", "d.csv: has no distance from `a` to `c`"),
             ("from,to,km\na,b,1\n", "d.csv: has no distance from `a` to `c`"),
             ("0,1,2\n3,0,4\n5,-6,0\n", "d.csv:3: field `distance`: found `-6`, expected a number, 0 or more"),
+            ("", "d.csv: is empty, expected a square"),
+            ("0,1,2\n3,0,inf\n5,6,0\n", "d.csv:2: field `distance`: found `inf`"),
             ("0,1,2\n3,0,x\n5,6,0\n", "d.csv:2: field `distance`: found `x`"),
             ("from,to,km\na,b,far\n", "d.csv:2: field `km`: found `far`"),
             (

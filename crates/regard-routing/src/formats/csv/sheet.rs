@@ -543,6 +543,10 @@ impl<'t> Sheet<'t> {
             None => Sites::new(name, columns.metric(), points)?,
             Some(matrix) => {
                 let sites = Sites::new(name.clone(), Metric::Explicit(matrix.clone()), vec![])?;
+                let sites = match columns.on_earth {
+                    true => sites.with_degrees(points.iter().map(|&[lat, lon, _]| [lat, lon]).collect())?,
+                    false => sites,
+                };
                 match columns.values.is_some() {
                     // Pictures and the network have the coordinates.
                     true => sites.with_display(Sites::new(name, columns.metric(), points)?.places().to_vec())?,

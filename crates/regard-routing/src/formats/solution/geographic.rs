@@ -6,9 +6,9 @@ use super::stops::rounded;
 use crate::instance::Instance;
 use crate::itinerary::{Itinerary, Route, Stop};
 
-/// Longitude in -180 to 180 and latitude.
+/// Longitude in -180 to 180 and latitude, which [`super::check_ending`] asks for.
 fn place(instance: &Instance, node: usize) -> [f64; 2] {
-    let [latitude, longitude, _] = instance.sites().coordinates()[node];
+    let [latitude, longitude] = instance.sites().degrees(node).unwrap_or_default();
     [if longitude > 180.0 { longitude - 360.0 } else { longitude }, latitude]
 }
 

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 pub(crate) use self::stops::rounded;
 use super::{Instance, sol, tour};
 use crate::file::{read_text, write_atomic};
-use crate::{Error, Metric, Result, visits_of};
+use crate::{Error, Result, visits_of};
 
 /// The form of a problem's solutions in files and reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +61,7 @@ fn ending(path: &Path) -> String {
 pub fn check_ending(path: &Path, instance: &Instance) -> Result<()> {
     let (ending, own) = (ending(path), instance.solution_format().ending());
     let reason = match ending.as_str() {
-        "geojson" | "gpx" if !matches!(instance.sites().metric(), Metric::GreatCircleKm) => format!(
+        "geojson" | "gpx" if instance.sites().degrees(0).is_none() => format!(
             "a .{ending} file needs places with latitude and longitude, and these have {} distances; \
              a .csv file holds the same stops",
             instance.sites().metric_name()
@@ -203,6 +203,7 @@ fn stated(file: &Map<String, Value>) -> Result<Option<f64>, String> {
 mod tests {
     use super::*;
     use crate::Sites;
+    use crate::formats::csv::{TableOptions, parse_instance};
     use crate::problems::{cvrp::Cvrp, op::Op, pctsp::Pctsp, tsp::Tsp};
 
     fn instances() -> Vec<(Instance, Vec<usize>, f64)> {
@@ -315,6 +316,22 @@ mod tests {
             let error = json(&all[0].0, text).unwrap_err().to_string();
             assert!(error.contains(expected), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn places_with_distances_of_their_own_go_on_a_map() {
+        let folder = tempfile::tempdir().unwrap();
+        let distances = folder.path().join("d.csv");
+        std::fs::write(&distances, "from,to,km\na,d,3\nd,a,4\n").unwrap();
+        let options = TableOptions { distances: Some(distances), ..TableOptions::default() };
+        let text = "# capacity: 9\nid,lat,lon,demand,depot\na,50,8,1,0\nd,51,9,0,1\n";
+        let (instance, _) = parse_instance(text, "places.csv".as_ref(), &options).unwrap();
+        assert_eq!((instance.value(&[1]), instance.sites().degrees(0)), (7.0, Some([51.0, 9.0])));
+        let map: Value = serde_json::from_str(&geographic::geojson(&instance, &[1])).unwrap();
+        assert_eq!(map["features"][0]["geometry"]["coordinates"][1], serde_json::json!([8.0, 50.0]));
+        assert!(check_ending("a.gpx".as_ref(), &instance).is_ok());
+        let table = stops::render(&instance, &[1]);
+        assert!(table.starts_with("route,order,id,lat,lon,") && table.contains("1,0,d,51,9,"), "{table}");
     }
 
     #[test]

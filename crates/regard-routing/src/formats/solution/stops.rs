@@ -24,9 +24,10 @@ struct Stops<'a> {
 
 impl Stops<'_> {
     fn axes(&self) -> &'static [&'static str] {
-        match self.instance.sites().metric() {
+        let sites = self.instance.sites();
+        match sites.metric() {
+            _ if sites.degrees(0).is_some() => &["lat", "lon"],
             Metric::Explicit(_) => &[],
-            Metric::GreatCircleKm => &["lat", "lon"],
             metric if metric.dimensions() == 3 => &["x", "y", "z"],
             _ => &["x", "y"],
         }
@@ -56,7 +57,9 @@ impl TableSource for Stops<'_> {
                 if sites.has_labels() {
                     cells.push(Cell::Text(sites.label(stop.node).unwrap_or("")));
                 }
-                let point = sites.coordinates().get(stop.node);
+                let degrees = sites.degrees(stop.node);
+                let point = degrees.as_ref().map(|degrees| &degrees[..]);
+                let point = point.or_else(|| Some(&sites.coordinates().get(stop.node)?[..]));
                 cells.extend((0..self.axes().len()).filter_map(|axis| Some(Cell::Number(point?[axis]))));
                 cells.extend(stop.amount.map(|amount| Cell::Number(rounded(amount))));
                 let of_day = times.and_then(|times| times.of_day(stop.arrival));

@@ -100,10 +100,10 @@ pub(crate) fn read_tsplib(file: &tsplib::File<'_>) -> Result<Cvrp> {
     let limit = file.amount("DISTANCE", false)?;
     let service = file.amount("SERVICE_TIME", true)?.unwrap_or(0.0);
     demands[..=depot].rotate_right(1);
-    let demands = demands.iter().map(|demand| demand.value).collect();
-    let instance = build(depot::first(sites, depot)?, demands, capacity, split)?;
-    match limit {
-        Some(limit) => instance.with_limit(limit, service),
+    let amounts = demands.iter().map(|demand| demand.value).collect();
+    let instance = build(depot::first(sites, depot)?, amounts, capacity, split)?.with_service(limit, service)?;
+    match instance.too_far() {
+        Some((node, reason)) => Err(file.error(demands[node].line, reason).in_field("DISTANCE")),
         None => Ok(instance),
     }
 }
@@ -123,7 +123,11 @@ fn check(file: &tsplib::File<'_>, demands: &[Amount], ids: &[String], depot: usi
         } else {
             continue;
         };
-        return Err(file.error(demand.line, reason).in_field(SECTION));
+        let error = file.error(demand.line, reason).in_field(SECTION);
+        return Err(match node == depot {
+            true => error,
+            false => error.with_hint("`TYPE : SDVRP` lets several vehicles share a delivery"),
+        });
     }
     Ok(())
 }
@@ -146,17 +150,19 @@ pub(crate) fn read_csv(
 ) -> Result<Cvrp> {
     let table = DepotTable::of(sheet, options, files)?;
     let capacity = table.required_option("capacity", "100")?;
-    let most = if split { f64::INFINITY } else { capacity };
-    let demands = table.amounts("demand", true, |value| {
-        let over = || format!("found {value}, which is above the capacity ({capacity})");
-        if depot::within(value, most) { Ok(()) } else { Err(over()) }
-    })?;
+    let demands = table.amounts("demand", true, |_| Ok(()))?;
+    if let Some(node) = demands.iter().position(|demand| !split && !depot::within(*demand, capacity)) {
+        let reason = format!("found {}, which is above the capacity ({capacity})", demands[node]);
+        let hint = "`# split: yes` above the header lets several vehicles share a delivery";
+        return Err(table.error_at(node, "demand", reason).with_hint(hint));
+    }
     if let Some((node, reason)) = too_many_loads(demands.iter().copied(), capacity) {
         return Err(table.error_at(node, "demand", format!("found {reason}")));
     }
     let instance = build(table.sites()?, demands, capacity, split)?;
-    match table.option("max_length") {
-        Some(limit) => instance.with_limit(limit, table.option("service_time").unwrap_or(0.0)),
+    let instance = instance.with_service(table.option("max_length"), table.option("service_time").unwrap_or(0.0))?;
+    match instance.too_far() {
+        Some((node, reason)) => Err(table.error_at(node, "max_length", reason)),
         None => Ok(instance),
     }
 }

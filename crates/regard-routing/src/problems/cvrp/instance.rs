@@ -1,6 +1,6 @@
 //! The instance in a metric of its own, its cost and its checker.
 
-use crate::{Error, Result, Sites, check, depot};
+use crate::{Error, Metric, Result, Sites, check, depot, shown};
 
 /// A vehicle routing instance: the depot is node 0, all others are customers with a demand, and
 /// every vehicle carries `capacity`.
@@ -24,6 +24,8 @@ pub struct Cvrp {
     capacity: f64,
     limit: Option<f64>,
     service: f64,
+    /// A service time that a file has without a limit of lengths.
+    unused_service: f64,
 }
 
 impl Cvrp {
@@ -57,7 +59,7 @@ impl Cvrp {
         depot::bound("capacity", capacity)?;
         depot::amounts("demand", &sites, &demands)?;
         depot::no_amount_at_depot("demand", &sites, &demands)?;
-        Ok(Self { sites, demands, capacity, limit: None, service: 0.0 })
+        Ok(Self { sites, demands, capacity, limit: None, service: 0.0, unused_service: 0.0 })
     }
 
     /// The same instance where a route's length plus `service` for each of its visits is at most
@@ -72,6 +74,36 @@ impl Cvrp {
         }
         (self.limit, self.service) = (Some(limit), service);
         Ok(self)
+    }
+
+    /// The same instance with a limit where there is one; without one a service time changes nothing.
+    pub(crate) fn with_service(self, limit: Option<f64>, service: f64) -> Result<Self> {
+        match limit {
+            Some(limit) => self.with_limit(limit, service),
+            None => Ok(Self { unused_service: service, ..self }),
+        }
+    }
+
+    /// Says that a service time is not used.
+    pub(crate) fn note(&self) -> Option<String> {
+        (self.unused_service > 0.0).then(|| {
+            format!(
+                "the service time of {} is not used: it counts only where the length of routes has a limit \
+                 (`# max_length: N` above the header, `DISTANCE`)",
+                self.unused_service
+            )
+        })
+    }
+
+    /// The first customer whom no route reaches within the limit, and why. With distances of a table a detour may be
+    /// shorter than the direct way, so that nothing is known about one customer alone.
+    pub(crate) fn too_far(&self) -> Option<(usize, String)> {
+        let limit = self.limit.filter(|_| !matches!(self.sites.metric(), Metric::Explicit(_)))?;
+        let length = |node: usize| depot::round_trip(&self.sites, &[node]) + self.service;
+        let node = (1..self.sites.len()).find(|node| !depot::within(length(*node), limit))?;
+        let (id, length) = (shown(&self.sites.ids()[node]), length(node));
+        let service = if self.service == 0.0 { "" } else { " with service" };
+        Some((node, format!("node {id} alone has a route of length {length}{service}, the limit is {limit}")))
     }
 
     /// The same instance with distances that are not rounded, see [`Sites::unrounded`].

@@ -74,6 +74,10 @@ impl SolverInstance for Cvrp {
         Cvrp::sites(self)
     }
 
+    fn note(&self) -> Option<String> {
+        Cvrp::note(self)
+    }
+
     fn with_best_known(self, best: Option<f64>) -> Self {
         Cvrp::with_best_known(self, best)
     }

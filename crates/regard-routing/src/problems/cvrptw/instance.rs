@@ -117,12 +117,11 @@ impl Cvrptw {
         Self { of_day: true, is_pace_guessed: speed.is_none(), ..self }
     }
 
-    /// Says how fast vehicles drive where times of day need it and nothing does. Distances of a file of their own may be
-    /// minutes.
+    /// Says how fast vehicles drive where times of day need it and nothing does.
     pub(super) fn note(&self) -> Option<String> {
         let unit = match self.sites().metric() {
             Metric::GreatCircleKm => "a kilometre takes a minute (60 km/h)",
-            Metric::Explicit(_) => return None,
+            Metric::Explicit(_) => "a unit of `--distances` takes a minute",
             _ => "a unit of distance takes a minute",
         };
         self.is_pace_guessed.then(|| format!("no speed is given: {unit} (`# speed: N` above the header changes it)"))
