@@ -166,14 +166,23 @@ impl GenerateArgs {
             return Err(Failure::new(what).hint("leave it out, or use --n N instead of --paper-set").into());
         }
         let problem = self.problem.as_deref().unwrap_or(registry::DEFAULT);
-        let drawn = Drawn::of(problem).unwrap_or(Drawn { points: true, prizes: true });
-        let given = [("--distribution", points && !drawn.points), ("--prizes", prizes && !drawn.prizes)];
-        let Some((flag, _)) = given.iter().find(|(_, given)| *given) else { return Ok(()) };
-        let applies = |name: &&str| {
-            Drawn::of(name).is_some_and(|drawn| if *flag == "--prizes" { drawn.prizes } else { drawn.points })
+        let distribution = self.distribution.filter(|points| points.has_matrix());
+        // Distances must be written, which not every format can.
+        let is_written = |name: &str| distribution.is_none() || formats::ending_with_matrix(name).is_some();
+        let applies = |flag: &str, name: &str| {
+            let by = |drawn: Drawn| if flag == "--prizes" { drawn.prizes } else { drawn.points && is_written(name) };
+            Drawn::of(name).is_some_and(by)
         };
-        let which = registry::NAMES.iter().copied().filter(|name| applies(name)).collect::<Vec<_>>().join(", ");
-        let what = format!("{flag} does not apply to --problem {problem}");
+        let given = [("--distribution", points), ("--prizes", prizes)];
+        let Some((flag, _)) = given.iter().find(|(flag, given)| *given && !applies(flag, problem)) else {
+            return Ok(());
+        };
+        let which = registry::NAMES.iter().copied().filter(|name| applies(flag, name)).collect::<Vec<_>>().join(", ");
+        let option = match distribution.filter(|_| *flag == "--distribution") {
+            Some(distribution) => format!("{flag} {}", distribution.name()),
+            None => (*flag).to_owned(),
+        };
+        let what = format!("{option} does not apply to --problem {problem}");
         Err(Failure::new(what).hint(format!("it is for {which}; leave it out")).into())
     }
 }

@@ -99,7 +99,8 @@ pub(crate) struct EvalArgs {
     /// Routes: improve each solution by local search
     #[arg(long)]
     improve: bool,
-    /// Routes: reference mean cost for the gap [default: the best-known costs of the files, if all have one]
+    /// Routes: reference mean cost for the gap, for orienteering the mean prize [default: the best-known values of the
+    /// files, if all have one]
     #[arg(long, value_name = "VALUE", value_parser = super::amount)]
     reference: Option<f64>,
     /// Routes: write the solution of each instance as JSON lines: its number, cost and nodes by index

@@ -21,6 +21,11 @@ use crate::report::{Printer, plain, plot};
 /// Solves every file, in the order given, and prints each result as soon as it is there.
 pub(super) fn run(job: &SolveJob, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     job.shard.needs_json(printer.json())?;
+    if job.stage_solutions && !printer.json() {
+        return Err(Failure::new("--stage-solutions needs --json: it adds the solution after each stage to the JSON")
+            .hint("add --json, or leave it out")
+            .into());
+    }
     // All files are read before the first is solved: a typing error should not cost an hour.
     let read = |task| read(task, job.best, printer);
     let instances = job.tasks.iter().map(read).collect::<anyhow::Result<Vec<Instance>>>()?;

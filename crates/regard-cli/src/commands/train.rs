@@ -53,9 +53,9 @@ pub(super) fn run(job: TrainJob, device: &Device, printer: &mut Printer) -> anyh
 fn train(job: TrainJob, ranks: &Ranks, device: &Device, printer: &mut Printer) -> anyhow::Result<Outcome> {
     let board = job.tensorboard.then(|| job.out.join("tensorboard"));
     let (interrupted, preparing) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(true)));
-    let (seen, unsaved) = (interrupted.clone(), preparing.clone());
+    let (seen, unsaved, mut signals) = (interrupted.clone(), preparing.clone(), Signals::default());
     on_interrupt(move || {
-        stop_after(&seen, "this step");
+        signals.stop_after(&seen, "this step");
         end_if_still(unsaved.clone());
     })?;
     let limits = Limits { steps: job.steps, time: job.time, interrupt: interrupted.clone() };
@@ -166,16 +166,39 @@ pub(super) fn interrupt(last: &'static str) -> anyhow::Result<Arc<AtomicBool>> {
 
 /// As [`interrupt`], by a switch that exists.
 pub(super) fn interrupt_by(seen: Arc<AtomicBool>, last: &'static str) -> anyhow::Result<()> {
-    on_interrupt(move || stop_after(&seen, last))
+    let mut signals = Signals::default();
+    on_interrupt(move || signals.stop_after(&seen, last))
 }
 
-fn stop_after(seen: &AtomicBool, last: &str) {
-    if seen.swap(true, Ordering::Relaxed) {
-        std::process::exit(130);
+/// The signals that came so far.
+#[derive(Default)]
+struct Signals {
+    first: Option<Instant>,
+}
+
+/// One request to end may come as two signals within this time: `timeout` sends one to the process and one to its group.
+const SAME_REQUEST: Duration = Duration::from_millis(200);
+
+impl Signals {
+    /// Sets `seen` and says what is still done, `last`; ends the process where the user asks again.
+    fn stop_after(&mut self, seen: &AtomicBool, last: &str) {
+        let is_first = self.first.is_none();
+        if self.asks_again(Instant::now()) {
+            std::process::exit(130);
+        }
+        seen.store(true, Ordering::Relaxed);
+        if is_first {
+            // A closed standard error is no reason to fail.
+            let message = format!("\nstopping after {last}; press Ctrl-C again to stop immediately\n");
+            let _ = io::Write::write_all(&mut io::stderr(), message.as_bytes());
+        }
     }
-    // A closed standard error is no reason to fail.
-    let message = format!("\nstopping after {last}; press Ctrl-C again to stop immediately\n");
-    let _ = io::Write::write_all(&mut io::stderr(), message.as_bytes());
+
+    /// Takes a signal at this time; true for one that is not of the same request as the first.
+    fn asks_again(&mut self, now: Instant) -> bool {
+        let first = *self.first.get_or_insert(now);
+        now.duration_since(first) >= SAME_REQUEST
+    }
 }
 
 fn on_interrupt(handler: impl FnMut() + Send + 'static) -> anyhow::Result<()> {
@@ -333,5 +356,19 @@ impl<'a> Watch<'a> {
             }
             Event::Saved { .. } => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_right_after_the_first_is_of_the_same_request() {
+        let (begun, mut signals) = (Instant::now(), Signals::default());
+        let mut after = |milliseconds| signals.asks_again(begun + Duration::from_millis(milliseconds));
+        assert!(!after(1000), "the first one");
+        assert!(!after(1000) && !after(1100), "`timeout` signals the process, and then its group");
+        assert!(after(1200) && after(60_000), "the user asks again");
     }
 }

@@ -14,6 +14,8 @@ use kuva::render::{
 };
 use regard::data::file::write_atomic;
 
+use super::printable;
+
 /// The area that holds the tour is at most this wide and high.
 const LARGEST: [f64; 2] = [1120.0, 760.0];
 /// The picture is at least this wide, so that its title has room.
@@ -50,7 +52,7 @@ pub(super) type Point = (f64, f64);
 pub(super) fn write(path: &Path, scene: impl FnOnce() -> Scene) -> anyhow::Result<()> {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     let bytes = match ending.to_ascii_lowercase().as_str() {
-        "svg" => SvgBackend::new().render_scene(&scene()).into_bytes(),
+        "svg" => well_formed(&SvgBackend::new().render_scene(&scene())).into_bytes(),
         "png" => PngBackend::new()
             .render_scene(&scene())
             .map_err(|reason| anyhow!("{}: cannot draw: {reason}", path.display()))?,
@@ -58,6 +60,12 @@ pub(super) fn write(path: &Path, scene: impl FnOnce() -> Scene) -> anyhow::Resul
     };
     write_atomic(path, |file| file.write_all(&bytes))?;
     Ok(())
+}
+
+/// The text of an SVG without the characters that XML 1.0 forbids even where they are escaped: names of a file may have
+/// any.
+fn well_formed(svg: &str) -> String {
+    printable(svg).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
 }
 
 /// An empty picture of this size.
@@ -160,5 +168,20 @@ mod tests {
         let (low, high) = (frame.point([0.0, 0.0]), frame.point([4.0, 3.0]));
         assert!(((high.0 - low.0) * 3.0 - (low.1 - high.1) * 4.0).abs() < 1e-9);
         assert!(low.1 > high.1);
+    }
+
+    #[test]
+    fn an_svg_has_no_character_that_xml_forbids() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.svg");
+        let name = "b\u{1}\u{1b}\u{ffff} <\u{fc}>\tc";
+        write(&path, || {
+            let mut scene = sheet(100.0, 100.0);
+            add_text(&mut scene, (10.0, 10.0), name, 12, TextAnchor::Start, false, INK);
+            scene
+        })
+        .unwrap();
+        let svg = std::fs::read_to_string(path).unwrap();
+        assert!(svg.contains("b\u{fffd}\u{fffd}\u{fffd} &lt;\u{fc}&gt;\tc"), "{svg}");
     }
 }

@@ -7,13 +7,14 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use clap::Args;
 use regard::data::cancel::{self, CancellationToken};
+use regard::data::graphs::formats::{ReadOptions, files as files_of_graphs};
 use regard::data::sets::Bags;
 use regard::explain::{self, AttentionInput, Trace};
 use regard::graphs::examples::Examples;
 use regard::graphs::predict::GraphModel;
 use regard::routes::solve::{Finish, check_time};
 use regard::routing::Instance;
-use regard::routing::formats::solution;
+use regard::routing::formats::{best_known, solution};
 use regard::sets::predict::SetModel;
 use regard::supervised::base::Only;
 use schemars::JsonSchema;
@@ -126,6 +127,8 @@ pub(super) const ATTENTION: CommandOptions =
 
 /// The most bytes of a file whose predictions share a pass with others.
 const SMALL: usize = 1 << 16;
+/// The share of the time limit of a request that fitting takes at most where the client sets no time: the forecast follows.
+const FORECAST_SHARE: f64 = 2.0 / 3.0;
 /// A solution that may take longer is a long request.
 const LONG: Duration = Duration::from_secs(2);
 
@@ -225,6 +228,30 @@ fn check_files(command: &CommandOptions, question: &Question, options: &Options)
     Ok(())
 }
 
+/// Notes the files that were sent beside the first and are not read. `options` are those that name a file.
+pub(super) fn note_unused_files(options: &[&str], question: &Question, printer: &Printer) {
+    let is_named = |file: &str| match &question.options {
+        Given::Typed(given) => options.iter().any(|name| given.get(*name).and_then(Value::as_str) == Some(file)),
+        // With a query there is one file.
+        Given::Query(_) => false,
+    };
+    let first = &question.name;
+    let beside = files_of_graphs(Path::new(first), &ReadOptions::default());
+    let is_found = |file: &str| {
+        [best_known::TABLE, best_known::OPLIB_TABLE].contains(&file)
+            || beside.iter().any(|found| found == Path::new(file))
+            // The sizes of queries beside LIBSVM's rows.
+            || file.strip_prefix(first.as_str()) == Some(".query")
+    };
+    for file in question.names.iter().skip(1).filter(|file| !is_named(file) && !is_found(file)) {
+        let name = regard::data::shown(file);
+        printer.note(&match options {
+            [] => format!("the file `{name}` is not used"),
+            _ => format!("the file `{name}` is not used; name it in the option `{}`", options.join("` or `")),
+        });
+    }
+}
+
 impl Task {
     /// `POST /v1/solve`.
     pub(super) fn solve(service: &Service, question: Question) -> Result<Self, ApiError> {
@@ -272,7 +299,11 @@ impl Task {
         let request = arguments::<ForecastArgs>(&FORECAST, &question)?;
         let (mut args, seed) = (Box::new(request.args), request.seed.unwrap_or(SEED));
         args.attribution.seed = seed;
-        service.check_time("time", args.time)?;
+        if question.options.names().contains(&"time") {
+            service.check_time("time", args.time)?;
+        } else {
+            args.time = args.time.min(service.request_time.mul_f64(FORECAST_SHARE));
+        }
         args.check()?;
         Ok(Self { question, work: Work::Forecast { args, seed } })
     }
@@ -325,7 +356,7 @@ impl Task {
         self.question.files.open(|| match &self.work {
             Work::Solve { job, formats } => solved(service, &self.question, job, formats),
             Work::Predict { args, model, .. } => predicted(service, &self.question, args, model),
-            Work::Forecast { args, seed } => forecast(service, args, *seed),
+            Work::Forecast { args, seed } => forecast(service, &self.question, args, *seed),
             Work::Explain { args } => explained(service, &self.question, args),
             Work::Attention { args, input } => attention(service, args, input.as_deref()),
             Work::Read(reading) => reading.compute(service, &self.question),
@@ -341,6 +372,7 @@ fn formats_error() -> ApiError {
 
 fn solved(service: &Service, question: &Question, job: &SolveJob, formats: &[String]) -> Result<Vec<u8>, ApiError> {
     let printer = Printer::keeping();
+    note_unused_files(SOLVE.of_files, question, &printer);
     let task = &job.tasks[0];
     let instance = solve::read(task, job.best, &printer)?;
     let mut options = job.options.clone();
@@ -418,7 +450,10 @@ fn without_edges(
 
 fn predicted(service: &Service, question: &Question, args: &PredictArgs, model: &str) -> Result<Vec<u8>, ApiError> {
     let printer = Printer::keeping();
-    let found = match &service.models.get(model)?.network {
+    let network = &service.models.get(model)?.network;
+    let options = if matches!(network, ServedNetwork::Graphs(_)) { PREDICT.of_files } else { &[] };
+    note_unused_files(options, question, &printer);
+    let found = match network {
         ServedNetwork::Sets(parts) => {
             let model = parts.get(args.only).map_err(anyhow::Error::from)?;
             let bags = sets::read(args, model, &printer)?;
@@ -477,10 +512,14 @@ impl Task {
         }
     }
 
-    fn read_for<T>(&self, read: impl Fn(&PredictArgs, &Printer) -> anyhow::Result<T>) -> ReadFile<T> {
+    /// Reads the file of a prediction; `options` are those that name another file.
+    fn read_for<T>(&self, options: &[&str], read: impl Fn(&PredictArgs, &Printer) -> anyhow::Result<T>) -> ReadFile<T> {
         let printer = Printer::keeping();
         let Some(args) = self.predict_args() else { return Err(ApiError::bad_request("is no prediction")) };
-        let found = self.question.files.open(|| read(args, &printer))?;
+        let found = self.question.files.open(|| {
+            note_unused_files(options, &self.question, &printer);
+            read(args, &printer)
+        })?;
         Ok((found, printer))
     }
 }
@@ -506,7 +545,7 @@ fn finish<T, P>(
 
 fn sets_together(model: &SetModel, pass: &Pass, tasks: &[&Task]) -> Option<Vec<Result<Vec<u8>, ApiError>>> {
     let files: Vec<ReadFile<Bags>> =
-        tasks.iter().map(|task| task.read_for(|args, printer| sets::read(args, model, printer))).collect();
+        tasks.iter().map(|task| task.read_for(&[], |args, printer| sets::read(args, model, printer))).collect();
     let bags: Vec<&Bags> = files.iter().flatten().map(|(bags, _)| bags).collect();
     let found = model.predict_together(&bags, pass.importance).ok()?;
     Some(finish(tasks, files, found, |args, bags, found, printer| {
@@ -515,8 +554,8 @@ fn sets_together(model: &SetModel, pass: &Pass, tasks: &[&Task]) -> Option<Vec<R
 }
 
 fn graphs_together(model: &GraphModel, tasks: &[&Task]) -> Option<Vec<Result<Vec<u8>, ApiError>>> {
-    let files: Vec<ReadFile<Examples>> =
-        tasks.iter().map(|task| task.read_for(|args, printer| graphs::read(args, model, printer))).collect();
+    let read = |args: &PredictArgs, printer: &Printer| graphs::read(args, model, printer);
+    let files: Vec<ReadFile<Examples>> = tasks.iter().map(|task| task.read_for(PREDICT.of_files, read)).collect();
     let examples: Vec<&Examples> = files.iter().flatten().map(|(examples, _)| examples).collect();
     let found = model.predict_together(&examples).ok()?;
     Some(finish(tasks, files, found, |args, examples, found, printer| {
@@ -524,8 +563,9 @@ fn graphs_together(model: &GraphModel, tasks: &[&Task]) -> Option<Vec<Result<Vec
     }))
 }
 
-fn forecast(service: &Service, args: &ForecastArgs, seed: u64) -> Result<Vec<u8>, ApiError> {
+fn forecast(service: &Service, question: &Question, args: &ForecastArgs, seed: u64) -> Result<Vec<u8>, ApiError> {
     let printer = Printer::keeping();
+    note_unused_files(FORECAST.of_files, question, &printer);
     let name = args.model.as_deref().map(|name| name.display().to_string());
     let model = match &name {
         None => None,
@@ -559,6 +599,8 @@ fn explained(service: &Service, question: &Question, args: &ExplainFileArgs) -> 
     let mut printer = Printer::keeping();
     let file = Path::new(&question.name);
     let served = question.model.as_deref().map(|name| service.models.get(name)).transpose()?;
+    let of_routes = served.is_none_or(|model| matches!(model.network, ServedNetwork::Routes(_)));
+    note_unused_files(if of_routes { EXPLAIN.of_files } else { &[] }, question, &printer);
     let trace = match served.map(|model| (&model.network, model.entry.name.as_str())) {
         Some((ServedNetwork::Sets(parts), name)) => {
             explaining::set_with(file, args, name, parts.get(None).map_err(anyhow::Error::from)?, &printer)?

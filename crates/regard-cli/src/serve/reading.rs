@@ -23,7 +23,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::Service;
-use super::answer::arguments;
+use super::answer::{arguments, note_unused_files};
 use super::error::ApiError;
 use super::models::ServedNetwork;
 use super::options::CommandOptions;
@@ -265,7 +265,14 @@ impl Reading {
     pub(super) fn compute(&self, service: &Service, question: &Question) -> Result<Vec<u8>, ApiError> {
         let printer = Printer::keeping();
         let file = Path::new(&question.name);
-        let answer = match self.family.unwrap_or_else(|| family_of(file)) {
+        let family = self.family.unwrap_or_else(|| family_of(file));
+        let options = match family {
+            "routes" => PLACES.of_files,
+            "graphs" => GRAPHS.of_files,
+            _ => &[],
+        };
+        note_unused_files(options, question, &printer);
+        let answer = match family {
             "sets" => sets(service, self.model.as_deref(), question, printer)?,
             "graphs" => graphs(service, self.model.as_deref(), question, printer)?,
             "series" => series(service, self.model.as_deref(), question, printer)?,
@@ -315,13 +322,14 @@ fn routes(question: &Question, printer: Printer) -> Result<ReadAnswer, ApiError>
     let args = read_arguments::<ShowArgs>(&PLACES, question)?;
     let instance = read_instance(&args.file, &args.table.options(), &printer)?;
     let sites = instance.sites();
-    let geographic = sites.metric().on_sphere();
-    let place = |node: usize| match geographic {
-        true => {
-            let [latitude, longitude] = sites.metric().degrees(&sites.coordinates()[node]);
-            [if longitude > 180.0 { longitude - 360.0 } else { longitude }, latitude]
-        }
-        false => sites.places()[node],
+    let degrees = |node: usize| match sites.metric().on_sphere() {
+        true => Some(sites.metric().degrees(&sites.coordinates()[node])),
+        false => sites.degrees(node),
+    };
+    let geographic = degrees(0).is_some();
+    let place = |node: usize| match degrees(node) {
+        Some([latitude, longitude]) => [if longitude > 180.0 { longitude - 360.0 } else { longitude }, latitude],
+        None => sites.places()[node],
     };
     let Table { numbers, others, options } = table(&instance);
     let mut facts: Map<String, Value> =

@@ -140,7 +140,11 @@ fn generating_refuses_options_without_effect() {
         ("--n 5 --prizes const", "--prizes does not apply to --problem tsp"),
         ("--problem cvrp --n 5 --prizes const", "it is for op"),
         ("--problem op --n 5 --distribution cluster", "--distribution does not apply to --problem op"),
-        ("--problem pctsp --n 5 --distribution cluster", "it is for tsp, cvrp, sdvrp"),
+        ("--problem pctsp --n 5 --distribution cluster", "it is for tsp, cvrp, sdvrp, cvrptw, pdp; leave it out"),
+        // No format of files holds the distances of these two.
+        ("--problem pdp --n 5 --distribution hills", "--distribution hills does not apply to --problem pdp"),
+        ("--problem pdp --n 5 --distribution asymmetric", "it is for tsp, cvrp, sdvrp, cvrptw; leave it out"),
+        ("--problem op --n 5 --distribution hills", "it is for tsp, cvrp, sdvrp, cvrptw; leave it out"),
         ("--paper-set tsp20 --problem tsp", "--problem does not apply to --paper-set tsp20"),
         ("--paper-set tsp20 --distribution cluster", "--distribution does not apply to --paper-set tsp20"),
         ("--paper-set op_dist20 --prizes const", "--prizes does not apply to --paper-set op_dist20"),
@@ -152,6 +156,12 @@ fn generating_refuses_options_without_effect() {
     regard(folder.path(), &["data", "generate", "--problem", "op", "--n", "5", "--prizes", "const", "--out", "op"])
         .done();
     regard(folder.path(), &["data", "generate", "--n", "5", "--distribution", "cluster", "--out", "tsp"]).done();
+    let pdp = ["data", "generate", "--problem", "pdp", "--n", "6", "--distribution", "cluster", "--out", "pdp"];
+    regard(folder.path(), &pdp).done();
+    for problem in ["tsp", "cvrp", "sdvrp", "cvrptw"] {
+        let hills = ["data", "generate", "--problem", problem, "--n", "5", "--distribution", "hills", "--out", "hills"];
+        regard(folder.path(), &hills).done();
+    }
 }
 
 #[test]

@@ -22,6 +22,23 @@ fn a_paper_set_gives_mean_error_and_speed() {
 }
 
 #[test]
+fn a_reference_is_a_prize_where_prizes_are_maximised() {
+    let folder = tempfile::tempdir().unwrap();
+    let row = "id,x,y,prize\n0,0,0,\n1,0,1,3\n2,1,1,4\n3,1,0,5\n";
+    std::fs::write(folder.path().join("op.csv"), format!("# max_length: 4.5\n{row}")).unwrap();
+    let gap = |more: &[&str]| {
+        let eval = ["eval", "--data", "op.csv", "--improve", "--json"];
+        let json = regard(folder.path(), &[&eval[..], more].concat()).done().json();
+        assert_eq!(json["mean_cost"], -12.0);
+        (json["gap"].as_f64().unwrap(), json["reference"].as_f64())
+    };
+    let (found, reference) = gap(&["--reference", "15"]);
+    assert!((found - 0.2).abs() < 1e-12 && reference == Some(-15.0), "{found} {reference:?}");
+    std::fs::write(folder.path().join("best_known.csv"), "name,score\nop,15\n").unwrap();
+    assert_eq!(gap(&[]), (found, None));
+}
+
+#[test]
 fn one_instance_has_no_standard_error() {
     let folder = folder();
     let eval = ["eval", "--model", "model", "--paper-set", "tsp20", "--limit", "1"];

@@ -281,6 +281,58 @@ fn requests_together_get_the_same_bits_as_alone() {
 }
 
 #[test]
+fn a_forecast_without_a_time_fits_into_the_time_of_a_request() {
+    let service = Service::start(&["--request-time", "15s"]);
+    let loaves = example("loaves.csv");
+    let answer = service.post_file("/v1/forecast?name=loaves.csv&horizon=7", loaves.as_bytes());
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let body = json!({ "file": file("loaves.csv"), "horizon": 7, "time": null });
+    assert_eq!(service.post("/v1/forecast", &body).status, 200);
+    let error = service.post_file("/v1/forecast?name=loaves.csv&horizon=7&time=40s", loaves.as_bytes()).error(422);
+    assert_eq!(error["where"], "option time");
+}
+
+#[test]
+fn files_that_no_option_names_are_noted() {
+    let service = Service::start(&[]);
+    let roads = json!({ "name": "roads.csv", "content": "0,1,2\n1,0,3\n2,3,0\n" });
+    let best = json!({ "name": "best_known.csv", "content": "name,cost\nplaces,6\n" });
+    let places = json!({ "name": "places.csv", "content": "id,x,y\na,0,0\nb,0,1\nc,1,0\n" });
+    let notes = |path: &str, body: Value| {
+        let answer = service.post(path, &body);
+        assert_eq!(answer.status, 200, "{answer:?}");
+        let notes = answer.json()["notes"].clone();
+        let notes: Vec<String> = serde_json::from_value(notes).unwrap();
+        notes.into_iter().filter(|note| note.contains("is not used")).collect::<Vec<_>>()
+    };
+    let files = json!([roads, best]);
+    let unused = |options: &str| vec![format!("the file `roads.csv` is not used{options}")];
+    let both = unused("; name it in the option `warm_start` or `distances`");
+    assert_eq!(notes("/v1/solve", json!({ "file": places, "files": files })), both);
+    let named = json!({ "file": places, "files": files, "distances": "roads.csv" });
+    assert!(notes("/v1/solve", named).is_empty());
+    let distances = unused("; name it in the option `distances`");
+    for path in ["/v1/explain", "/v1/read"] {
+        assert_eq!(notes(path, json!({ "file": places, "files": files })), distances, "{path}");
+    }
+    let nodes = json!({ "name": "nodes.csv", "content": "id,x\n1,2\n2,3\n" });
+    let edges = json!({ "name": "edges.csv", "content": "source,target\n1,2\n" });
+    let graph = json!({ "file": nodes, "files": [edges, roads], "family": "graphs" });
+    assert_eq!(notes("/v1/read", graph), unused("; name it in the option `edges`"));
+    for (name, model, options) in
+        [("bags.csv", "regard-max", ""), ("molecules.csv", "regard-solubility", "; name it in the option `edges`")]
+    {
+        let mut body = json!({ "file": file(name), "files": [roads], "model": model });
+        if name == "bags.csv" {
+            body["group_by"] = json!("bag");
+        }
+        assert_eq!(notes("/v1/predict", body), unused(options), "{name}");
+    }
+    let body = json!({ "file": file("station.csv"), "files": [roads], "model": "regard-etth1", "horizon": 24 });
+    assert_eq!(notes("/v1/forecast", body), unused("; name it in the option `future`"));
+}
+
+#[test]
 fn solutions_come_in_every_format() {
     let service = Service::start(&[]);
     let body = json!({ "file": file("deliveries.csv"), "decode": "greedy", "formats": ["sol", "csv", "geojson", "gpx", "json"] });

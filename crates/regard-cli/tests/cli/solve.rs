@@ -97,6 +97,16 @@ fn json_has_the_promised_keys() {
 }
 
 #[test]
+fn solutions_of_stages_are_part_of_the_json_alone() {
+    let folder = folder_with("in.tsp", PENTAGON);
+    let solve = ["solve", "in.tsp", "--model", "model", "--stage-solutions"];
+    let said = regard(folder.path(), &solve);
+    crate::errors::refused(&said, &["--stage-solutions needs --json", "hint: add --json"]);
+    let json = regard(folder.path(), &[&solve[..], &["--json"]].concat()).done().json();
+    assert_eq!(json["stages"][0]["tour"].as_array().unwrap().len(), 5);
+}
+
+#[test]
 fn without_a_best_known_cost_there_is_no_gap() {
     let folder = folder_with("in.tsp", PENTAGON);
     let json = regard(folder.path(), &[&SOLVE[..], &["--json"]].concat()).done().json();
@@ -214,6 +224,21 @@ fn the_same_seed_gives_the_same_tour() {
     });
     assert_eq!(first["tour"], second["tour"]);
     assert_eq!(first["cost"], second["cost"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_search_that_timeout_ends_gives_its_solution() {
+    let folder = tempfile::tempdir().unwrap();
+    regard(folder.path(), &["data", "generate", "--n", "600", "--out", "places.csv"]).done();
+    // It sends two signals, one right after the other.
+    let output = std::process::Command::new("timeout")
+        .args(["3", env!("CARGO_BIN_EXE_regard"), "solve", "places.csv", "--time", "10m", "--json"])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(found["cost"].as_f64().unwrap() > 0.0, "{found}");
 }
 
 #[cfg(target_os = "linux")]

@@ -83,6 +83,13 @@ pub fn read_instance_with(path: impl AsRef<Path>, options: &csv::TableOptions) -
     let own = with_own_format(&text);
     let is_csv =
         own.is_none() && (ending.as_deref() == Some(csv::ENDING) || (by_name.is_none() && !tsplib::looks_like(&text)));
+    let is_json = ["json", "geojson"].map(Some).contains(&ending.as_deref()) || text.trim_start().starts_with('{');
+    if is_csv && is_json {
+        // A table of its braces would be refused for its columns, which says nothing.
+        let all: Vec<String> = endings().into_iter().map(|ending| format!(".{ending}")).collect();
+        let hint = format!("give a table of the places (.csv); instance files end in {}", all.join(", "));
+        return Err(crate::Error::parse(path, 0, "holds JSON, which is no format of instances").with_hint(hint));
+    }
     let parsed = match (is_csv, options.first_given(), own) {
         (true, ..) => csv::parse_instance(&text, path, options),
         (false, None, Some(name)) => of_own_format(&text, path, name).map(|found| (found, csv::Notes::default())),

@@ -107,3 +107,13 @@ fn numbers_must_be_finite_and_moderate() {
         assert_eq!(number(bad), None, "{bad}");
     }
 }
+
+#[test]
+fn json_is_refused_with_the_formats_that_are_read() {
+    let collection = r#"{"type": "FeatureCollection", "features": []}"#;
+    for (name, text) in [("a.geojson", collection), ("a.json", "[]"), ("a.csv", collection), ("a", collection)] {
+        let error = read_as(name, text).unwrap_err();
+        assert!(error.to_string().ends_with("holds JSON, which is no format of instances"), "{error}");
+        assert!(error.hint().unwrap().contains("instance files end in .csv, .tsp"), "{error:?}");
+    }
+}

@@ -35,15 +35,16 @@ pub(super) fn run(job: &EvalJob, device: &Device, printer: &mut Printer) -> anyh
     }
     job.shard.needs_json(printer.json())?;
     job.shard.refuse(&[("--out", job.out.is_some())])?;
-    let mut reference = job.options.reference.map(|reference| (reference, String::new()));
+    let given = job.options.reference;
+    let mut reference = None;
     let (data, found, info, places) = match &job.source {
         Source::PaperSet(name) => {
             refuse_table(job, name)?;
             let whole = job.limit.is_none_or(|limit| limit >= INSTANCES);
-            if reference.is_none() && whole {
+            if given.is_none() && whole {
                 let best = bench::best_of_paper(&PaperSet::parse(name)?);
                 reference = best.map(|best| (best, ", the best of the paper's methods".to_owned()));
-            } else if reference.is_none() {
+            } else if given.is_none() {
                 printer.note("the gap to the paper's methods is printed for the whole set, without --limit");
             }
             paper_set(name, job, device, printer)?
@@ -76,6 +77,11 @@ pub(super) fn run(job: &EvalJob, device: &Device, printer: &mut Printer) -> anyh
     if let Some(path) = &job.out {
         json::write_solutions(path, &found)?;
         printer.note(&format!("wrote {}", path.display()));
+    }
+    if let Some(given) = given {
+        // Prizes are maximised as negative costs; a reference is given as best-known values are, as the prize.
+        let maximises = registry::spec(&info.config.problem).is_some_and(|spec| spec.maximises);
+        reference = Some((if maximises { -given } else { given }, String::new()));
     }
     let mut found = found;
     if let Some((reference, _)) = &reference {
