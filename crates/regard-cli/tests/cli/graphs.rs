@@ -258,7 +258,7 @@ fn a_run_without_a_model_says_so() {
 fn a_shipped_model_is_measured_on_columns_of_other_names() {
     let folder = tempfile::tempdir().unwrap();
     let model = format!("{}/../../models/regard-solubility", env!("CARGO_MANIFEST_DIR"));
-    let text = "name,structure,measured\nethanol,CCO,0.5\nhexane,CCCCCC,\"-4,0\"\nbenzene,c1ccccc1,\"-1,6\"\n";
+    let text = "name,structure,measured\nethanol,CCO,\"0,5\"\nhexane,CCCCCC,\"-4,0\"\nbenzene,c1ccccc1,\"-1,6\"\n";
     std::fs::write(folder.path().join("m.csv"), text).unwrap();
     let measure = ["eval", "--model", &model, "--data", "m.csv", "--smiles", "structure", "--id", "name", "--target"];
     let found = regard(folder.path(), &[&measure[..], &["measured", "--decimal", "comma", "--json"]].concat());

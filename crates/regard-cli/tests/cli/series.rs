@@ -175,7 +175,9 @@ fn whole_series_are_classified() {
     let explained = regard(folder.path(), &["explain", "asked.csv", "--model", "run", "--example", "91", "--json"]);
     let trace = explained.done().json();
     assert_eq!(trace["input"].as_str(), Some("series 91"), "{trace}");
-    assert!(trace.to_string().contains(r#"{"labels":["block","fast","wave"],"name":"class"}"#), "{trace}");
+    let scores = trace["steps"].as_array().and_then(|steps| steps.last()).unwrap();
+    assert_eq!((&scores["name"], &scores["axes"][0]["name"]), (&"network".into(), &"class".into()), "{scores}");
+    assert_eq!(scores["axes"][0]["labels"], serde_json::json!(["block", "fast", "wave"]));
     let refused = regard(folder.path(), &["forecast", "asked.csv", "--model", "run", "--horizon", "3"]);
     assert!(refused.code == Some(2) && refused.err.contains("classification"), "{refused:?}");
     let refused = regard(folder.path(), &[&["eval", "series/classify", "--id", "kind"][..], &small].concat());

@@ -104,7 +104,8 @@ impl SeriesModel {
     /// # Errors
     /// Those of reading the file; series that are missing; other distances of time stamps than in training.
     pub fn read(&self, path: &Path, data: &SeriesData) -> Result<Series> {
-        self.read_by(path, None, &read_options(data, Some(&self.config))?)
+        let options = read_options(data, Some(&self.config))?;
+        self.read_by(path, None, &ReadOptions { label_optional: true, ..options })
     }
 
     /// As [`Self::read`], for a forecast of `horizon` values, with the future values of covariates in a file of their own

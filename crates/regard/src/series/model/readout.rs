@@ -77,8 +77,11 @@ impl Readout {
                 predicted.reshape([batch, channels, patches * predicted_width])
             }
             SeriesTask::Classification => {
-                let rows = rows.swap_dims(1, 2).reshape([batch, 1, channels * width * patches]);
-                ops::linear(&self.head[0], apply_dropout(rows, drop))
+                let flat = rows.clone().swap_dims(1, 2).reshape([batch, 1, channels * width * patches]);
+                trace::step("flattened", Operation::Flattened).from(&rows).values(["batch", "", "channel"], &flat);
+                let scores = ops::linear(&self.head[0], apply_dropout(flat.clone(), drop));
+                trace::linear("network", &self.head[0], &flat, ["batch", "", self.answers()], &scores);
+                scores
             }
             _ => {
                 // As the published codes flatten rows: all patches of one channel of the width, then the next.
