@@ -152,6 +152,14 @@ mod tests {
     }
 
     #[test]
+    fn a_gap_in_front_repeats_the_first_season() {
+        let nan = f64::NAN;
+        assert_eq!(interpolated(&[nan, nan, 3.0, 4.0, 5.0], 3), [4.0, 5.0, 3.0, 4.0, 5.0]);
+        assert_eq!(interpolated(&[nan, 2.0], 3), [2.0, 2.0]);
+        assert_eq!(interpolated(&[nan, nan], 1), [0.0, 0.0]);
+    }
+
+    #[test]
     fn signs_pass_over_missing_values() {
         assert_eq!(Sign::of(&[f64::NAN, 2.0, 1.0]), Sign::Positive);
         assert_eq!(Sign::of(&[1.0, f64::NAN, 0.0]), Sign::NonNegative);

@@ -234,7 +234,10 @@ fn filled(
     };
     let weight = 100.0 * found.network_weight;
     printer.note(&match (found.errors, args.only) {
-        (None, None) => format!("the network alone fills gaps: there are too few known values to compare it with {line}"),
+        (None, None) => format!(
+            "{line} alone fills gaps: there are too few known values to compare the network with it (`--only network` takes \
+             the network)"
+        ),
         (None, Some(_)) => format!("the network has {weight:.0} % of the weight, {line} the rest (`--only`)"),
         (Some(errors), only) => format!(
             "{} known values hidden in such gaps: mean absolute error of the network {:.3}, of {line} {:.3}, of their blend \

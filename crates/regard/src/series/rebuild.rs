@@ -40,13 +40,15 @@ pub struct HiddenErrors {
 
 /// Hidden values by which weights are fitted at least.
 const FEWEST_HIDDEN: usize = 10;
-/// The largest part of the known values of a series that is hidden.
-const MOST_HIDDEN: usize = 5;
+/// Gaps that are hidden at least in a series with gaps, as far as there is room.
+const HIDDEN_GAPS: usize = 64;
+/// Known values of a series for each that is hidden.
+const KNOWN_EACH: usize = 5;
 
 impl SeriesModel {
     /// Series of [`SeriesModel::read`] with their missing values filled by the network and by interpolation. Their weights
     /// are fitted to known values that are hidden in gaps as long as those of the file, so that the answer is not worse than
-    /// an interpolation; with too few of them, or with `only`, one has all weight.
+    /// an interpolation. With too few of them straight lines have all weight; with `only`, what it names.
     ///
     /// # Errors
     /// [`Error::Config`] for a model of another task, or a series shorter than its windows.
@@ -63,7 +65,7 @@ impl SeriesModel {
             places.iter().map(error).collect()
         };
         let mean = |errors: &[f64]| errors.iter().map(|error| error.abs()).sum::<f64>() / errors.len() as f64;
-        let (mut network_weight, mut season, mut measured) = (1.0, seasons[seasons.len() - 1], None);
+        let (mut network_weight, mut season, mut measured) = (0.0, 1, None);
         if places.len() >= FEWEST_HIDDEN {
             let network = errors(&self.rebuilt(&hidden)?);
             let lines = seasons.iter().map(|&season| (season, errors(&without_gaps(&hidden, season))));
@@ -163,7 +165,7 @@ impl SeriesModel {
     }
 }
 
-/// A panel with some known values hidden, and their places by series: for each gap another one of its length, between known
+/// A panel with some known values hidden, and their places by series: for each gap others of its length, between known
 /// values.
 fn hidden(panel: &Panel) -> Result<(Panel, Vec<(usize, usize)>)> {
     const TRIES: usize = 20;
@@ -171,8 +173,9 @@ fn hidden(panel: &Panel) -> Result<(Panel, Vec<(usize, usize)>)> {
     let (mut places, mut series) = (Vec::new(), 0);
     let hidden = panel.changed(|one| {
         let mut values = one.values().to_vec();
-        let mut left = values.iter().filter(|value| !value.is_nan()).count() / MOST_HIDDEN;
-        for gap in gaps(one.values()) {
+        let mut left = values.iter().filter(|value| !value.is_nan()).count() / KNOWN_EACH;
+        let gaps = gaps(one.values());
+        for gap in gaps.iter().cycle().take(if gaps.is_empty() { 0 } else { gaps.len().max(HIDDEN_GAPS) }) {
             let length = gap.len().min(left);
             let Some(last) = values.len().checked_sub(length + 2).filter(|_| length > 0) else { continue };
             let is_known = |start: &usize| values[start - 1..=start + length].iter().all(|value| !value.is_nan());
@@ -213,4 +216,39 @@ fn without_gaps(panel: &Panel, season: usize) -> Vec<Vec<f32>> {
 fn of_series(panel: &Panel, series: usize, values: Vec<f32>) -> Forecast {
     let one = &panel.series()[series];
     Forecast { name: one.name().to_owned(), start: one.start(), values, intervals: vec![] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use regard_data::series::{Clock, Series};
+
+    #[test]
+    fn hidden_values_are_known_ones_in_gaps_of_the_same_lengths() {
+        let mut values: Vec<f32> = (0..400).map(|at| at as f32).collect();
+        for gap in [40..43, 100..101, 250..257] {
+            values[gap].fill(f32::NAN);
+        }
+        let whole: Vec<f32> = (0..30).map(|at| at as f32).collect();
+        let series = vec![Series::new("a", 0, values.clone()), Series::new("b", 0, whole.clone())];
+        let panel = Panel::new(Clock::steps(), series).unwrap();
+        let (found, places) = hidden(&panel).unwrap();
+        assert_eq!(found.series()[1].values(), whole, "a series without gaps has nothing hidden");
+        assert!(places.len() > FEWEST_HIDDEN && places.len() <= 389 / KNOWN_EACH, "{}", places.len());
+        for (at, (before, after)) in values.iter().zip(found.series()[0].values()).enumerate() {
+            assert_eq!(after.is_nan(), before.is_nan() || places.contains(&(0, at)), "{at}");
+        }
+        let lengths: Vec<usize> = gaps(found.series()[0].values()).iter().map(|gap| gap.len()).collect();
+        assert!(lengths.iter().all(|length| *length <= 7) && lengths.len() > 10, "{lengths:?}");
+        // Lines are right here, at the beginning of a gap as at its end.
+        let line = without_gaps(&found, 1);
+        assert!(places.iter().all(|&(series, at)| (line[series][at] - at as f32).abs() < 1e-3));
+    }
+
+    #[test]
+    fn gaps_are_runs_of_missing_values() {
+        let nan = f32::NAN;
+        assert_eq!(gaps(&[nan, 1.0, nan, nan, 2.0, nan]), [0..1, 2..4, 5..6]);
+        assert!(gaps(&[1.0]).is_empty() && gaps(&[]).is_empty());
+    }
 }
