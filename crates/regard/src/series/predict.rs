@@ -104,8 +104,7 @@ impl SeriesModel {
     /// # Errors
     /// Those of reading the file; series that are missing; other distances of time stamps than in training.
     pub fn read(&self, path: &Path, data: &SeriesData) -> Result<Series> {
-        let options = read_options(data, Some(&self.config))?;
-        self.read_by(path, None, &ReadOptions { label_optional: true, ..options })
+        self.read_by(path, None, &read_options(data, Some(&self.config))?)
     }
 
     /// As [`Self::read`], for a forecast of `horizon` values, with the future values of covariates in a file of their own
@@ -128,7 +127,8 @@ impl SeriesModel {
     }
 
     fn read_by(&self, path: &Path, future: Option<&Path>, options: &ReadOptions) -> Result<Series> {
-        self.known_series(read_by(path, future, options)?).map_err(|error| error.in_file(path))
+        let options = ReadOptions { label_optional: true, ..options.clone() };
+        self.known_series(read_by(path, future, &options)?).map_err(|error| error.in_file(path))
     }
 
     /// The series that the model knows among those that were read, at its scale; those of a file are all new to a model that
