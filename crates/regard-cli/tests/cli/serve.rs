@@ -578,7 +578,7 @@ fn a_computation_ends_when_its_client_goes_or_its_time_is_over() {
     let service = Service::start(&["--workers", "1", "--request-time", "3s"]);
     // Bounded search through so many places takes much longer than three seconds.
     let rows: String =
-        (0..30_000).map(|at| format!("{at},{},{}\n", (at * 7919) % 10_007, (at * 104_729) % 9973)).collect();
+        (0..30_000_i64).map(|at| format!("{at},{},{}\n", (at * 7919) % 10_007, (at * 104_729) % 9973)).collect();
     let large = format!("id,x,y\n{rows}");
     let error = service.post_file("/v1/solve?name=large.csv", large.as_bytes()).error(504);
     assert!(error["hint"].as_str().unwrap().contains("--request-time"));
