@@ -80,12 +80,10 @@ pub fn interpolated(values: &[f64], season: usize) -> Vec<f64> {
     let Some(first) = values.iter().position(|value| !value.is_nan()) else { return vec![0.0; values.len()] };
     let mut known = values[first..].to_vec();
     fill(&mut known, season);
-    let front = |at: usize| known[(season - (first - at) % season.max(1)) % season.max(1)];
-    let begin: Vec<f64> = match season > 1 && known.len() >= season {
-        true => (0..first).map(front).collect(),
-        false => vec![known[0]; first],
-    };
-    [begin, known].concat()
+    let season = if season > 1 && known.len() >= season { season } else { 1 };
+    // The place in the season of a value in front, counted from the first known one.
+    let front = (1..=first).rev().map(|before| known[(season - before % season) % season]);
+    front.chain(known.iter().copied()).collect()
 }
 
 fn fill(values: &mut [f64], season: usize) {

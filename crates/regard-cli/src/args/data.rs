@@ -148,10 +148,9 @@ impl GenerateArgs {
         if is_known || is_folder || self.out.extension().is_none() {
             return Ok(());
         }
-        let endings: Vec<String> =
-            formats::endings().into_iter().chain(formats::sets::ENDINGS).map(|ending| format!(".{ending}")).collect();
+        let endings = formats::listed(formats::endings().into_iter().chain(formats::sets::ENDINGS));
         let out = self.out.display();
-        Err(Failure::new(format!("--out {out}: expected a name that ends in {}", endings.join(", ")))
+        Err(Failure::new(format!("--out {out}: expected a name that ends in {endings}"))
             .hint(format!("for a folder of this name write `--out {out}/`"))
             .into())
     }

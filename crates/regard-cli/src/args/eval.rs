@@ -294,9 +294,14 @@ impl FoldOptions {
         }
     }
 
+    /// The repeats of a cross-validation.
+    pub(crate) fn repeats(&self) -> usize {
+        self.repeats.unwrap_or(1)
+    }
+
     /// The repeats and parts of a cross-validation.
     pub(crate) fn cross_validation(&self) -> CrossValidationOptions {
-        CrossValidationOptions { repeats: self.repeats.unwrap_or(1), only: self.only }
+        CrossValidationOptions { repeats: self.repeats(), only: self.only }
     }
 
     /// The options of a back-test.

@@ -98,8 +98,7 @@ pub(super) fn sets(
         (None, Some(lists)) => HeldOutSets::Lists(lists),
         (None, None) => HeldOutSets::Folds(folds),
     };
-    let repeats = options.cross_validation().repeats;
-    let found = counted(folds * repeats, printer, |done| {
+    let found = counted(folds * options.repeats(), printer, |done| {
         cross_validate(experiment, &bags, held_out, options.cross_validation(), device, done)
     })?;
     let data = path.display().to_string();
@@ -130,9 +129,9 @@ pub(super) fn graphs(
         HeldOut::Folds(folds) | HeldOut::Scaffolds(folds) => *folds,
         HeldOut::Split => 1,
     };
-    let repeats = options.cross_validation().repeats;
-    let found =
-        counted(folds * repeats, printer, |done| validation.run(&held_out, options.cross_validation(), device, done))?;
+    let found = counted(folds * options.repeats(), printer, |done| {
+        validation.run(&held_out, options.cross_validation(), device, done)
+    })?;
     let data = if experiment.data.path.is_empty() { "generated graphs" } else { &experiment.data.path };
     draw(&found, options, printer)?;
     write(&found, &About { data, examples: "graphs", count: validation.graphs(), folds }, printer)
@@ -154,9 +153,8 @@ pub(super) fn series(
     let given = given.map_err(regard::Error::from)?;
     let folds = given.as_ref().map_or(options.folds.unwrap_or(FOLDS), Vec::len);
     let held_out = given.as_ref().map_or(HeldOutSeries::Folds(folds), |lists| HeldOutSeries::Lists(lists));
-    let repeats = options.cross_validation().repeats;
-    let found = counted(folds * repeats, printer, |done| {
-        cross_validate_series(experiment, &read, held_out, repeats, device, done)
+    let found = counted(folds * options.repeats(), printer, |done| {
+        cross_validate_series(experiment, &read, held_out, options.repeats(), device, done)
     })?;
     let data = path.display().to_string();
     write(&found, &About { data: &data, examples: "series", count: read.panel.len(), folds }, printer)

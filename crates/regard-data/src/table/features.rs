@@ -234,13 +234,15 @@ impl Features {
         }
         self.notes.extend(table.marks.clone());
         for column in table.header.columns().filter(|column| contents.missing_texts[column.at] > 0) {
-            let of_column =
-                |feature: &&Feature| matches!(feature, Feature::Category { column: own, .. } if *own == column);
-            let mut values = self.all.iter().filter(of_column).peekable();
-            if values.peek().is_none() {
+            let value_of = |feature: &'_ Feature| match feature {
+                Feature::Category { column: own, value } if *own == column => Some(value.is_empty()),
+                _ => None,
+            };
+            let mut are_missing = self.all.iter().filter_map(value_of).peekable();
+            if are_missing.peek().is_none() {
                 continue;
             }
-            let place = match values.any(|feature| feature.name().ends_with('=')) {
+            let place = match are_missing.any(|is_missing| is_missing) {
                 true => "which are a feature of their own",
                 false => "which count as none of its texts",
             };

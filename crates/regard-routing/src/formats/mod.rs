@@ -38,6 +38,11 @@ pub fn endings() -> Vec<&'static str> {
     endings
 }
 
+/// Endings as a sentence lists them: `.csv, .tsp`.
+pub fn listed(endings: impl IntoIterator<Item = &'static str>) -> String {
+    endings.into_iter().map(|ending| format!(".{ending}")).collect::<Vec<_>>().join(", ")
+}
+
 /// The ending of files that hold an instance of the problem of this name with a matrix of distances; `None` where no
 /// format does.
 #[must_use]
@@ -86,8 +91,7 @@ pub fn read_instance_with(path: impl AsRef<Path>, options: &csv::TableOptions) -
     let is_json = ["json", "geojson"].map(Some).contains(&ending.as_deref()) || text.trim_start().starts_with('{');
     if is_csv && is_json {
         // A table of its braces would be refused for its columns, which says nothing.
-        let all: Vec<String> = endings().into_iter().map(|ending| format!(".{ending}")).collect();
-        let hint = format!("give a table of the places (.csv); instance files end in {}", all.join(", "));
+        let hint = format!("give a table of the places (.csv); instance files end in {}", listed(endings()));
         return Err(crate::Error::parse(path, 0, "holds JSON, which is no format of instances").with_hint(hint));
     }
     let parsed = match (is_csv, options.first_given(), own) {

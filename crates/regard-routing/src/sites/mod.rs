@@ -69,10 +69,7 @@ impl Sites {
             return Err(Error::invalid("nodes", "an instance needs at least one"));
         }
         for (i, point) in coordinates.iter().enumerate() {
-            if let Some(bad) = point.iter().find(|v| !is_coordinate(**v)) {
-                let reason = format!("{bad} is not a number between -1e100 and 1e100");
-                return Err(Error::invalid(format!("coordinate of node {}", i + 1), reason));
-            }
+            check_point(point, i + 1)?;
         }
         let radians = match metric.on_sphere() {
             true => coordinates.iter().map(|p| metric.radians(p)).collect(),
@@ -339,6 +336,17 @@ impl Sites {
     #[must_use]
     pub fn best_known(&self) -> Option<f64> {
         self.best_known
+    }
+}
+
+/// Refuses a point of the node with this number that has no coordinates.
+pub(crate) fn check_point(point: &[f64], node: usize) -> Result<()> {
+    match point.iter().find(|value| !is_coordinate(**value)) {
+        Some(bad) => {
+            let reason = format!("{bad} is not a number between -1e100 and 1e100");
+            Err(Error::invalid(format!("coordinate of node {node}"), reason))
+        }
+        None => Ok(()),
     }
 }
 

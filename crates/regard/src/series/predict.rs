@@ -127,8 +127,7 @@ impl SeriesModel {
     }
 
     fn read_by(&self, path: &Path, future: Option<&Path>, options: &ReadOptions) -> Result<Series> {
-        let options = ReadOptions { label_optional: true, ..options.clone() };
-        self.known_series(read_by(path, future, &options)?).map_err(|error| error.in_file(path))
+        self.known_series(read_by(path, future, options)?).map_err(|error| error.in_file(path))
     }
 
     /// The series that the model knows among those that were read, at its scale; those of a file are all new to a model that

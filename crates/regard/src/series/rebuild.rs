@@ -5,7 +5,9 @@ use rand_pcg::Pcg64Mcg;
 use regard_base::series::interpolated;
 use regard_data::series::formats::forecasts::{Forecast, Forecasts};
 use regard_data::series::{Panel, Window};
+use regard_data::stats::mean;
 
+use super::base::mixed;
 use super::batch::Batch;
 use super::predict::{Series, SeriesModel, together};
 use super::task::SeriesTask;
@@ -38,6 +40,14 @@ pub struct HiddenErrors {
     pub blend: f64,
 }
 
+/// Weight and season by hidden values, and their errors.
+#[derive(Clone, Copy)]
+struct Fitted {
+    network_weight: f64,
+    season: usize,
+    errors: HiddenErrors,
+}
+
 /// Hidden values by which weights are fitted at least.
 const FEWEST_HIDDEN: usize = 10;
 /// Gaps that are hidden at least in a series with gaps, as far as there is room.
@@ -54,49 +64,17 @@ impl SeriesModel {
     /// [`Error::Config`] for a model of another task, or a series shorter than its windows.
     pub fn filled(&self, Series { panel, own, .. }: &Series, only: Option<Only>) -> Result<Filled> {
         self.check_task(SeriesTask::Imputation)?;
-        let (hidden, places) = hidden(panel)?;
-        let seasons = match panel.clock().season() {
-            0 | 1 => vec![1],
-            season => vec![1, season],
-        };
-        let errors = |found: &[Vec<f32>]| -> Vec<f64> {
-            let error =
-                |&(series, at): &(usize, usize)| f64::from(found[series][at] - panel.series()[series].values()[at]);
-            places.iter().map(error).collect()
-        };
-        let mean = |errors: &[f64]| errors.iter().map(|error| error.abs()).sum::<f64>() / errors.len() as f64;
-        let (mut network_weight, mut season, mut measured) = (0.0, 1, None);
-        if places.len() >= FEWEST_HIDDEN {
-            let network = errors(&self.rebuilt(&hidden)?);
-            let lines = seasons.iter().map(|&season| (season, errors(&without_gaps(&hidden, season))));
-            let best = lines.min_by(|a, b| mean(&a.1).total_cmp(&mean(&b.1)));
-            let (best, line) = best.unwrap_or((1, network.clone()));
-            // Least squares of w · network + (1 - w) · interpolation.
-            let differs = || network.iter().zip(&line).map(|(network, line)| network - line);
-            let square: f64 = differs().map(|by| by * by).sum();
-            let product: f64 = differs().zip(&line).map(|(by, line)| -by * line).sum();
-            network_weight = if square > 0.0 { (product / square).clamp(0.0, 1.0) } else { 0.0 };
-            let both = |(network, line): (&f64, &f64)| network_weight * network + (1.0 - network_weight) * line;
-            let both: Vec<f64> = network.iter().zip(&line).map(both).collect();
-            season = best;
-            measured = Some(HiddenErrors {
-                values: places.len(),
-                network: mean(&network),
-                interpolation: mean(&line),
-                blend: mean(&both),
-            });
-        }
-        network_weight = match only {
+        let fitted = self.fitted(panel)?;
+        let (best, season) = fitted.map_or((0.0, 1), |fitted| (fitted.network_weight, fitted.season));
+        let network_weight = match only {
             Some(Only::Network) => 1.0,
             Some(Only::Base) => 0.0,
-            None => network_weight,
+            None => best,
         };
         let scaler = self.scaler()?;
         let lines = without_gaps(panel, season);
         let all = self.rebuilt(panel)?.into_iter().zip(lines).enumerate().map(|(series, (network, line))| {
-            let both = |(network, line): (&f32, &f32)| {
-                (network_weight * f64::from(*network) + (1.0 - network_weight) * f64::from(*line)) as f32
-            };
+            let both = |(network, line): (&f32, &f32)| mixed([*network, *line], network_weight);
             let mut values: Vec<f32> = network.iter().zip(&line).map(both).collect();
             scaler.unscale(series, &mut values);
             let there = own.series()[series].values();
@@ -104,7 +82,45 @@ impl SeriesModel {
             of_series(panel, series, values.collect())
         });
         let series = Forecasts::new(panel.clock(), all.collect())?;
-        Ok(Filled { series, network_weight, season, errors: measured })
+        Ok(Filled { series, network_weight, season, errors: fitted.map(|fitted| fitted.errors) })
+    }
+
+    /// The weight of the network and the season of the interpolation that fit hidden values best; `None` with too few of them.
+    fn fitted(&self, panel: &Panel) -> Result<Option<Fitted>> {
+        let (hidden, places) = hidden(panel)?;
+        if places.len() < FEWEST_HIDDEN {
+            return Ok(None);
+        }
+        let errors = |found: &[Vec<f32>]| -> Vec<f64> {
+            let error =
+                |&(series, at): &(usize, usize)| f64::from(found[series][at] - panel.series()[series].values()[at]);
+            places.iter().map(error).collect()
+        };
+        let size = |errors: &[f64]| mean(&errors.iter().map(|error| error.abs()).collect::<Vec<_>>());
+        let network = errors(&self.rebuilt(&hidden)?);
+        let of_season = |season: usize| (season, errors(&without_gaps(&hidden, season)));
+        let lines = of_season(1);
+        let (season, line) = match panel.clock().season() {
+            0 | 1 => lines,
+            season => {
+                let seasonal = of_season(season);
+                if size(&seasonal.1) < size(&lines.1) { seasonal } else { lines }
+            }
+        };
+        // Least squares of w · network + (1 - w) · interpolation.
+        let differs = || network.iter().zip(&line).map(|(network, line)| network - line);
+        let square: f64 = differs().map(|by| by * by).sum();
+        let product: f64 = differs().zip(&line).map(|(by, line)| -by * line).sum();
+        let network_weight = if square > 0.0 { (product / square).clamp(0.0, 1.0) } else { 0.0 };
+        let both = |(network, line): (&f64, &f64)| network_weight * network + (1.0 - network_weight) * line;
+        let both: Vec<f64> = network.iter().zip(&line).map(both).collect();
+        let errors = HiddenErrors {
+            values: places.len(),
+            network: size(&network),
+            interpolation: size(&line),
+            blend: size(&both),
+        };
+        Ok(Some(Fitted { network_weight, season, errors }))
     }
 
     /// The anomaly score of each value: its squared distance from the network's reconstruction, in squared

@@ -67,6 +67,8 @@ pub fn read_options(data: &SeriesData, model: Option<&PatchTstConfig>) -> Result
         id: given(&data.id),
         target: data.columns.first().filter(|_| long).cloned(),
         label: given(&data.label),
+        // What a model is to predict need not be there.
+        label_optional: model.is_some(),
         covariates: data.future_covariates.clone(),
         statics: data.static_covariates.clone(),
         decimal: data.decimal.mark(),

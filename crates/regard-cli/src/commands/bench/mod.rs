@@ -83,8 +83,8 @@ fn instances(job: &BenchLibJob, printer: &Printer) -> anyhow::Result<Vec<(PathBu
     }
     if instances.is_empty() {
         let what = format!("{}: no instance files found", job.folder.display());
-        let endings: Vec<String> = formats::endings().into_iter().map(|ending| format!(".{ending}")).collect();
-        return Err(Failure::new(what).hint(format!("instance files end in {}", endings.join(", "))).into());
+        let endings = formats::listed(formats::endings());
+        return Err(Failure::new(what).hint(format!("instance files end in {endings}")).into());
     }
     Ok(instances)
 }

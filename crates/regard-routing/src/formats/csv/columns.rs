@@ -6,7 +6,7 @@ use super::roles::{Head, Roles};
 use super::sheet::Sheet;
 use super::{ColumnKind, Notes, Options, TableOptions, instance_of, is_of_kind};
 use crate::instance::Instance;
-use crate::sites::is_coordinate;
+use crate::sites::check_point;
 use crate::{DistanceMatrix, Error, Metric, Result, Sites};
 
 /// The nodes of [`Columns`], by row.
@@ -75,7 +75,8 @@ impl Columns<'_> {
         let flat = |points: Vec<[f64; 2]>| points.into_iter().map(|[x, y]| [x, y, 0.0]).collect();
         let sites = match nodes {
             Nodes::Plane(points) => {
-                coordinates(&points)?;
+                // As everywhere here, nodes are counted from 0.
+                points.iter().enumerate().try_for_each(|(row, point)| check_point(point, row))?;
                 Sites::new(name, Metric::Euclidean, flat(points))
             }
             Nodes::Earth(points) => {
@@ -123,17 +124,6 @@ fn same_count(labels: Vec<String>, rows: usize) -> Result<Vec<String>> {
         true => Ok(labels),
         false => Err(Error::invalid("names", format!("are {}, expected one for each of {rows} nodes", labels.len()))),
     }
-}
-
-/// Refuses numbers that cannot be coordinates. As everywhere here, nodes are counted from 0.
-fn coordinates(points: &[[f64; 2]]) -> Result<()> {
-    for (row, point) in points.iter().enumerate() {
-        if let Some(wrong) = point.iter().find(|value| !is_coordinate(**value)) {
-            let reason = format!("{wrong} is not a number between -1e100 and 1e100");
-            return Err(Error::invalid(format!("coordinate of node {row}"), reason));
-        }
-    }
-    Ok(())
 }
 
 /// Refuses what are no degrees.

@@ -571,12 +571,7 @@ impl<'s, 't> DepotTable<'s, 't> {
 
     /// The numbers of a column, the depot's first; `check` gives the fault of one. The
     /// depot's may be empty, and must be 0 where `zero_at_depot` is true.
-    pub(crate) fn amounts(
-        &self,
-        column: &str,
-        zero_at_depot: bool,
-        check: impl Fn(f64) -> Result<(), String>,
-    ) -> Result<Vec<f64>> {
+    pub(crate) fn amounts(&self, column: &str, zero_at_depot: bool) -> Result<Vec<f64>> {
         let column = self.column(column)?;
         let (at, name) = column;
         let mut values = Vec::new();
@@ -591,7 +586,6 @@ impl<'s, 't> DepotTable<'s, 't> {
                 let error = row.error(name, format!("found {value} for the depot, expected 0"));
                 return Err(error.with_hint(ANOTHER_DEPOT));
             }
-            check(value).map_err(|reason| row.error(name, reason))?;
             values.push(value);
         }
         if let Some(front) = values.get_mut(..=self.depot) {

@@ -150,11 +150,10 @@ pub(crate) fn read_csv(
 ) -> Result<Cvrp> {
     let table = DepotTable::of(sheet, options, files)?;
     let capacity = table.required_option("capacity", "100")?;
-    let demands = table.amounts("demand", true, |_| Ok(()))?;
-    if let Some(node) = demands.iter().position(|demand| !split && !depot::within(*demand, capacity)) {
-        let reason = format!("found {}, which is above the capacity ({capacity})", demands[node]);
+    let demands = table.amounts("demand", true)?;
+    if !split {
         let hint = "`# split: yes` above the header lets several vehicles share a delivery";
-        return Err(table.error_at(node, "demand", reason).with_hint(hint));
+        check_demands(&table, &demands, capacity).map_err(|error| error.with_hint(hint))?;
     }
     if let Some((node, reason)) = too_many_loads(demands.iter().copied(), capacity) {
         return Err(table.error_at(node, "demand", format!("found {reason}")));
@@ -164,6 +163,17 @@ pub(crate) fn read_csv(
     match instance.too_far() {
         Some((node, reason)) => Err(table.error_at(node, "max_length", reason)),
         None => Ok(instance),
+    }
+}
+
+/// Refuses a demand of a table that is above the capacity.
+pub(crate) fn check_demands(table: &DepotTable<'_, '_>, demands: &[f64], capacity: f64) -> Result<()> {
+    match demands.iter().position(|demand| !depot::within(*demand, capacity)) {
+        Some(node) => {
+            let reason = format!("found {}, which is above the capacity ({capacity})", demands[node]);
+            Err(table.error_at(node, "demand", reason))
+        }
+        None => Ok(()),
     }
 }
 

@@ -99,11 +99,9 @@ impl Cvrp {
     /// shorter than the direct way, so that nothing is known about one customer alone.
     pub(crate) fn too_far(&self) -> Option<(usize, String)> {
         let limit = self.limit.filter(|_| !matches!(self.sites.metric(), Metric::Explicit(_)))?;
-        let length = |node: usize| depot::round_trip(&self.sites, &[node]) + self.service;
-        let node = (1..self.sites.len()).find(|node| !depot::within(length(*node), limit))?;
-        let (id, length) = (shown(&self.sites.ids()[node]), length(node));
-        let service = if self.service == 0.0 { "" } else { " with service" };
-        Some((node, format!("node {id} alone has a route of length {length}{service}, the limit is {limit}")))
+        let node = (1..self.sites.len()).find(|&node| !depot::within(self.limited_length(&[node]), limit))?;
+        let over = self.over_limit(&[node], limit);
+        Some((node, format!("node {} alone has a route of length {over}", shown(&self.sites.ids()[node]))))
     }
 
     /// The same instance with distances that are not rounded, see [`Sites::unrounded`].
@@ -242,13 +240,22 @@ impl Cvrp {
         let Some(limit) = self.limit else {
             return Ok(());
         };
-        let length = depot::round_trip(&self.sites, route) + self.service * route.len() as f64;
-        if depot::within(length, limit) {
+        if depot::within(self.limited_length(route), limit) {
             return Ok(());
         }
-        let service = if self.service == 0.0 { "" } else { " with service" };
-        let reason = format!("route {} has length {length}{service}, the limit is {limit}", number + 1);
+        let reason = format!("route {} has length {}", number + 1, self.over_limit(route, limit));
         Err(Error::Infeasible { reason })
+    }
+
+    /// The length of a route that the limit is for: with the service of its visits.
+    fn limited_length(&self, route: &[usize]) -> f64 {
+        depot::round_trip(&self.sites, route) + self.service * route.len() as f64
+    }
+
+    /// The end of a sentence on a route that is longer than the limit.
+    fn over_limit(&self, route: &[usize], limit: f64) -> String {
+        let service = if self.service == 0.0 { "" } else { " with service" };
+        format!("{}{service}, the limit is {limit}", self.limited_length(route))
     }
 }
 

@@ -12,7 +12,9 @@ mod sets;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use self::files::{COLUMNS, OPTIONS, TSPLIB, csv_fields, read_csv, read_tsplib, tsplib_fields};
+pub(crate) use self::files::{
+    COLUMNS, OPTIONS, TSPLIB, check_demands, csv_fields, read_csv, read_tsplib, tsplib_fields,
+};
 pub use self::instance::Cvrp;
 pub(crate) use self::policy::Demands;
 pub use self::policy::{CvrpEnv, CvrpState};

@@ -211,10 +211,8 @@ pub(super) fn tsplib_fields(instance: &Cvrptw) -> Option<tsplib::Fields<'_>> {
 pub(super) fn read_csv(sheet: &Sheet<'_>, options: &csv::Options) -> Result<Cvrptw> {
     let table = DepotTable::of(sheet, options, Cvrptw::FILES)?;
     let capacity = table.required_option("capacity", "100")?;
-    let demands = table.amounts("demand", true, |value| {
-        let over = || format!("found {value}, which is above the capacity ({capacity})");
-        if depot::within(value, capacity) { Ok(()) } else { Err(over()) }
-    })?;
+    let demands = table.amounts("demand", true)?;
+    cvrp::check_demands(&table, &demands, capacity)?;
     // The time of a visit is that of customers.
     let uniform = table.option("service_time").unwrap_or(0.0);
     let service = table.times("service", |is_depot| if is_depot { 0.0 } else { uniform })?;

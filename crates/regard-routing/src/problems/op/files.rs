@@ -148,7 +148,7 @@ impl SolverInstance for Op {
     fn read_csv(sheet: &Sheet<'_>, options: &csv::Options) -> Result<Self> {
         let table = DepotTable::of(sheet, options, Self::FILES)?;
         let max_length = table.required_option("max_length", "40")?;
-        let prizes = table.amounts("prize", false, |_| Ok(()))?;
+        let prizes = table.amounts("prize", false)?;
         Self::new(table.sites()?, prizes, max_length)
     }
 

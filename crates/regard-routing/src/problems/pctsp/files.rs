@@ -37,8 +37,8 @@ pub(crate) fn prepared(instance: &Pctsp, deadline: Option<Instant>) -> orienteer
 /// Reads the columns and options that the deterministic and the stochastic problem share.
 pub(crate) fn read_csv(table: &DepotTable<'_, '_>) -> Result<Pctsp> {
     let required = table.required_option("required_prize", "1")?;
-    let prizes = table.amounts("prize", true, |_| Ok(()))?;
-    let penalties = table.amounts("penalty", true, |_| Ok(()))?;
+    let prizes = table.amounts("prize", true)?;
+    let penalties = table.amounts("penalty", true)?;
     Pctsp::new(table.sites()?, prizes, penalties, required)
 }
 

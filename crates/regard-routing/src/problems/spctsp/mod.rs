@@ -133,7 +133,7 @@ impl SolverInstance for Spctsp {
     fn read_csv(sheet: &Sheet<'_>, options: &csv::Options) -> Result<Self> {
         let table = DepotTable::of(sheet, options, Self::FILES)?;
         let expected = pctsp::read_csv(&table)?;
-        Self::new(expected, table.amounts("real_prize", true, |_| Ok(()))?)
+        Self::new(expected, table.amounts("real_prize", true)?)
     }
 
     fn csv_fields(&self) -> csv::Fields<'_> {
