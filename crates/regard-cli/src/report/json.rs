@@ -3,7 +3,7 @@
 use regard::routes::evaluate::Evaluation;
 use regard::routes::solve::{Solution, Stage, describe};
 use regard::routing::formats::solution::SolutionFormat;
-use regard::routing::{Instance, Itinerary, Stop};
+use regard::routing::{Instance, Itinerary, Route, Stop};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
@@ -39,6 +39,9 @@ pub(crate) struct SolveResult<'a> {
     /// Length of each route, of problems with vehicles.
     #[serde(skip_serializing_if = "Option::is_none")]
     lengths: Option<Vec<f64>>,
+    /// Amount delivered at each stop of each route, of problems with vehicles; several may share a customer's demand.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deliveries: Option<Vec<Vec<f64>>>,
     /// Time of arrival at each stop of each route, from leaving the depot to being back, where there are time windows.
     #[serde(skip_serializing_if = "Option::is_none")]
     arrivals: Option<Vec<Vec<f64>>>,
@@ -113,6 +116,8 @@ impl<'a> SolveResult<'a> {
         let sign = if instance.maximises() { -1.0 } else { 1.0 };
         let of_vehicles = routes.is_some().then(|| Itinerary::of(instance, &solution.tour).routes);
         let lengths = of_vehicles.as_ref().map(|routes| routes.iter().map(|route| route.length).collect());
+        let amounts = |route: &Route| route.inner().iter().map(|stop| stop.amount).collect();
+        let deliveries = of_vehicles.as_ref().and_then(|routes| routes.iter().map(amounts).collect());
         let times = |of: fn(&Stop) -> Option<f64>| {
             let routes = of_vehicles.as_ref().filter(|_| instance.times().is_some())?;
             Some(routes.iter().map(|route| route.stops.iter().filter_map(of).collect()).collect())
@@ -130,6 +135,7 @@ impl<'a> SolveResult<'a> {
             routes,
             loads: of_vehicles.and_then(|routes| routes.iter().map(|route| route.load).collect()),
             lengths,
+            deliveries,
             arrivals,
             waiting,
             metric: sites.metric_name(),

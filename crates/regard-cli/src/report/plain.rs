@@ -116,7 +116,7 @@ pub(crate) fn routes(instance: &Instance, solution: &[usize], width: usize, shor
         }
         let name = |stop: &Stop| {
             let name = sites.label(stop.node).unwrap_or(&sites.ids()[stop.node]).replace(char::is_control, " ");
-            name + &when(instance, stop)
+            name + &part(instance, stop) + &when(instance, stop)
         };
         let names: Vec<String> = route.stops.iter().map(name).collect();
         // Names hold spaces, at which no line ends.
@@ -126,6 +126,17 @@ pub(crate) fn routes(instance: &Instance, solution: &[usize], width: usize, shor
         }
     }
     text
+}
+
+/// The part of what a stop wants that a vehicle brings; empty where it brings all.
+fn part(instance: &Instance, stop: &Stop) -> String {
+    let demand = instance.amounts().and_then(|(_, amounts)| amounts.get(stop.node));
+    match stop.amount.zip(demand) {
+        Some((part, &demand)) if part > 0.0 && part < demand * (1.0 - 1e-9) => {
+            format!(" ({} of {})", number::quantity(part, ""), number::quantity(demand, ""))
+        }
+        _ => String::new(),
+    }
 }
 
 /// When a vehicle arrives at a stop and how long it waits there; empty where time plays no part.

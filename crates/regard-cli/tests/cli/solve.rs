@@ -41,6 +41,27 @@ fn without_a_file_the_tour_is_printed() {
 }
 
 #[test]
+fn parts_of_split_deliveries_are_shown() {
+    let table = "# capacity: 10\n# split: yes\nid,x,y,demand\ndepot,0,0,\nhotel,5,0,13\nbakery,1,0,8\n";
+    let folder = folder_with("in.csv", table);
+    let said = regard(folder.path(), &["solve", "in.csv"]).done();
+    let parts = said.out.contains("hotel (10 of 13)") && said.out.contains("hotel (3 of 13)");
+    assert!(parts && !said.out.contains("bakery ("), "{said:?}");
+    let json = regard(folder.path(), &["solve", "in.csv", "--json"]).done().json();
+    let (routes, deliveries) = (json["routes"].as_array().unwrap(), json["deliveries"].as_array().unwrap());
+    assert_eq!(routes.len(), deliveries.len());
+    let (mut hotel, mut bakery) = (0.0, 0.0);
+    for (route, amounts) in routes.iter().zip(deliveries) {
+        let (stops, amounts) = (route.as_array().unwrap(), amounts.as_array().unwrap());
+        assert_eq!(stops.len(), amounts.len());
+        for (stop, amount) in stops.iter().zip(amounts) {
+            *if stop == "hotel" { &mut hotel } else { &mut bakery } += amount.as_f64().unwrap();
+        }
+    }
+    assert_eq!((hotel, bakery), (13.0, 8.0), "{json}");
+}
+
+#[test]
 fn a_search_starts_from_a_solution_and_is_never_worse() {
     let folder = folder();
     regard(folder.path(), &["data", "generate", "--n", "60", "--seed", "3", "--out", "in.csv"]).done();

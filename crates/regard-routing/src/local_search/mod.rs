@@ -39,6 +39,7 @@ mod exact;
 mod exchange;
 mod greedy;
 mod nearby;
+mod nearest;
 mod neighbours;
 pub mod orienteering;
 mod perturbation;

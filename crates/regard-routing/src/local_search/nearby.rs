@@ -7,19 +7,61 @@
 /// Ranges of at most this many places are searched one by one.
 const LEAF: usize = 8;
 
+/// The position of a place that was removed.
+const GONE: usize = usize::MAX;
+
 /// A k-d tree: the places in tree order and, at the middle of each range, how the range is split.
 pub(super) struct Nearby<'a> {
     places: &'a [[f64; 2]],
     order: Vec<usize>,
     axis: Vec<u8>,
+    /// Once places were removed: the position of every place in the order, and the number of places left in every range,
+    /// at its middle.
+    positions: Vec<usize>,
+    left: Vec<usize>,
 }
 
 impl<'a> Nearby<'a> {
     /// Sorts the places into a tree.
     pub(super) fn new(places: &'a [[f64; 2]]) -> Self {
-        let mut tree = Self { places, order: (0..places.len()).collect(), axis: vec![0; places.len()] };
+        let (order, axis) = ((0..places.len()).collect(), vec![0; places.len()]);
+        let mut tree = Self { places, order, axis, positions: Vec::new(), left: Vec::new() };
         tree.split(0, places.len());
         tree
+    }
+
+    /// Removes a place that was not removed before (Bentley, "K-d trees for semidynamic point sets", Proceedings of the
+    /// 6th Symposium on Computational Geometry, 1990): ranges in which none is left are not searched any more.
+    pub(super) fn remove(&mut self, place: usize) {
+        let n = self.order.len();
+        if self.left.is_empty() {
+            self.positions = vec![0; n];
+            self.order.iter().enumerate().for_each(|(position, &place)| self.positions[place] = position);
+            self.left = vec![0; n];
+            self.count(0, n);
+        }
+        let (position, mut low, mut high) = (self.positions[place], 0, n);
+        loop {
+            let middle = low + (high - low) / 2;
+            self.left[middle] -= 1;
+            if high - low <= LEAF || position == middle {
+                break;
+            }
+            (low, high) = if position < middle { (low, middle) } else { (middle + 1, high) };
+        }
+        self.positions[place] = GONE;
+    }
+
+    /// Writes down the number of places in a range, and in all ranges inside.
+    fn count(&mut self, low: usize, high: usize) {
+        let middle = low + (high - low) / 2;
+        if middle < high {
+            self.left[middle] = high - low;
+        }
+        if high - low > LEAF {
+            self.count(low, middle);
+            self.count(middle + 1, high);
+        }
     }
 
     /// The `count` places nearest to place `node`, without itself, in no particular order.
@@ -49,21 +91,28 @@ impl<'a> Nearby<'a> {
         self.split(low + middle + 1, high);
     }
 
+    fn offer(&self, place: usize, found: &mut Found) {
+        if self.positions.get(place) != Some(&GONE) {
+            found.offer(place, self.places[place]);
+        }
+    }
+
     fn search(&self, low: usize, high: usize, found: &mut Found) {
-        if high - low <= LEAF {
-            for &place in &self.order[low..high] {
-                found.offer(place, self.places[place]);
-            }
+        let middle = low + (high - low) / 2;
+        if self.left.get(middle) == Some(&0) {
             return;
         }
-        let middle = low + (high - low) / 2;
+        if high - low <= LEAF {
+            self.order[low..high].iter().for_each(|&place| self.offer(place, found));
+            return;
+        }
         let place = self.order[middle];
         let axis = usize::from(self.axis[middle]);
         let beyond = found.from[axis] - self.places[place][axis];
         let (near, far) =
             if beyond < 0.0 { ((low, middle), (middle + 1, high)) } else { ((middle + 1, high), (low, middle)) };
         self.search(near.0, near.1, found);
-        found.offer(place, self.places[place]);
+        self.offer(place, found);
         if beyond * beyond < found.worst() {
             self.search(far.0, far.1, found);
         }
@@ -120,6 +169,30 @@ mod tests {
             let found = tree.nearest(node, 7);
             assert!(!found.contains(&node));
             assert_eq!(found.iter().map(distance).collect::<Vec<_>>(), expected[..7]);
+        }
+    }
+    #[test]
+    fn places_that_were_removed_are_not_found() {
+        let mut random = rand_pcg::Pcg64Mcg::seed_from_u64(5);
+        for count in [1, 2, 9, 200] {
+            let places: Vec<[f64; 2]> = (0..count)
+                .map(|_| [f64::from(random.random_range(0..9)), f64::from(random.random_range(0..9))])
+                .collect();
+            let mut tree = Nearby::new(&places);
+            let mut left: Vec<usize> = (0..count).collect();
+            while !left.is_empty() {
+                let from = random.random_range(0..count);
+                let distance = |&other: &usize| {
+                    (places[from][0] - places[other][0]).powi(2) + (places[from][1] - places[other][1]).powi(2)
+                };
+                let others = left.iter().filter(|&&other| other != from);
+                let expected = others.map(distance).min_by(f64::total_cmp);
+                let found = tree.nearest(from, 1);
+                assert!(found.iter().all(|place| left.contains(place)));
+                assert_eq!(found.first().map(distance), expected);
+                let gone = left.swap_remove(random.random_range(0..left.len()));
+                tree.remove(gone);
+            }
         }
     }
 }

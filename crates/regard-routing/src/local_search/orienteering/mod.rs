@@ -7,7 +7,8 @@
 //! recreate principle", Journal of Computational Physics 159, 2000; the stretches are those of
 //! Christiaens and Vanden Berghe, "Slack induction by string removals for vehicle routing problems",
 //! Transportation Science 54, 2020). The route is shortened by 2-opt and Or-opt, what the shortening
-//! freed is filled again, and the outcome is kept by simulated annealing.
+//! freed is filled again, and the outcome is kept by simulated annealing. Whatever time there is, a walk
+//! to the nearest nodes is made first, and nothing worse comes out.
 //!
 //! ```
 //! use regard_routing::local_search::orienteering::{Objective, Options, Problem, construct, improve};
@@ -44,7 +45,7 @@ use self::{
     plan::Plan,
     terms::Terms,
 };
-use super::clock::Clock;
+use super::{clock::Clock, nearest::NearestLeft};
 use crate::{LocalSearchOptions, Sites};
 
 /// The width of the neighbour lists.
@@ -79,6 +80,8 @@ pub enum Objective<'a> {
 /// One instance, prepared for searching: distances in a table for up to 3,000 nodes, and the nearest
 /// nodes of each node.
 pub struct Problem<'a> {
+    /// Places of the nodes, where there are any.
+    sites: Option<&'a Sites>,
     distances: Distances<'a>,
     neighbours: Neighbours,
     terms: Terms<'a>,
@@ -142,18 +145,20 @@ impl<'a> Problem<'a> {
         let clock = &mut Clock::new(None);
         let distances = Distances::new(nodes, Box::new(distance), clock);
         let neighbours = Neighbours::new(&distances, NEIGHBOURS, clock);
-        Self::prepared(distances, neighbours, objective, None)
+        Self::prepared(None, distances, neighbours, objective, None)
     }
 
-    /// Prepares the nodes of an instance, the depot first; after the `deadline` nothing more is prepared or constructed.
+    /// Prepares the nodes of an instance, the depot first; after the `deadline` nothing more is prepared, and nothing is
+    /// constructed but a walk to the nearest nodes.
     pub(crate) fn of_sites(sites: &'a Sites, objective: Objective<'a>, deadline: Option<Instant>) -> Self {
         let clock = &mut Clock::new(deadline);
         let distances = Distances::new(sites.len(), Box::new(|i, j| sites.distance(i, j)), clock);
         let neighbours = Neighbours::of_sites(sites, NEIGHBOURS, clock);
-        Self::prepared(distances, neighbours, objective, deadline)
+        Self::prepared(Some(sites), distances, neighbours, objective, deadline)
     }
 
     fn prepared(
+        sites: Option<&'a Sites>,
         distances: Distances<'a>,
         neighbours: Neighbours,
         objective: Objective<'a>,
@@ -164,7 +169,14 @@ impl<'a> Problem<'a> {
         assert!(terms.prizes.len() == nodes && terms.weights.len() == nodes, "one prize and penalty per node");
         // Sums of such lengths are off by less than this.
         let farthest = (0..nodes as Node).map(|node| distances.of(0, node).abs()).fold(0.0, f64::max);
-        Self { distances, neighbours, terms, tolerance: (1e-10 * farthest).max(f64::MIN_POSITIVE), deadline }
+        let tolerance = (1e-10 * farthest).max(f64::MIN_POSITIVE);
+        Self { sites, distances, neighbours, terms, tolerance, deadline }
+    }
+
+    /// All nodes, for a walk to the nearest ones.
+    fn all_nodes(&self) -> NearestLeft<'_> {
+        let distance = |a: usize, b: usize| self.distances.of(a as Node, b as Node);
+        self.sites.map_or_else(|| NearestLeft::by_distance(self.len(), distance), NearestLeft::of_sites)
     }
 
     /// If true, the deadline has passed, or the search was cancelled.
@@ -211,9 +223,18 @@ pub(crate) fn construction_end(deadline: Option<Instant>) -> Option<Instant> {
 }
 
 /// A greedy start, made short by 2-opt and Or-opt: the best of a few weightings of prize against
-/// detour.
+/// detour, and of a walk to the nearest nodes.
 pub fn construct(problem: &Problem) -> Vec<usize> {
-    if problem.is_empty() { Vec::new() } else { recreate::greedy(problem).visits() }
+    construct_named(problem).1
+}
+
+/// As [`construct`], with the name of how the visits were found.
+pub(crate) fn construct_named(problem: &Problem) -> (&'static str, Vec<usize>) {
+    if problem.is_empty() {
+        return ("insertion", Vec::new());
+    }
+    let (name, plan) = recreate::greedy(problem);
+    (name, plan.visits())
 }
 
 /// Searches from the visits given, and returns them where nothing better is found.
@@ -230,6 +251,9 @@ pub fn improve(problem: &Problem, visits: Vec<usize>, options: &Options) -> Outc
     }
     let mut start = Plan::of(problem, &visits);
     start.repair(problem);
+    if !problem.terms.keeps(&start.sums(problem)) {
+        start = Plan::nearest_first(problem);
+    }
     let (mut best, iterations) = anneal::anneal(problem, &start, options);
     if options.iterations == 0 && options.deadline.is_none() {
         best.descend(problem);

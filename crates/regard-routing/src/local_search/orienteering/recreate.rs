@@ -3,7 +3,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use super::{Problem, distances::Node, plan::Plan};
+use super::{Problem, distances::Node, plan::Plan, route::DEPOT, terms::Sums};
 
 /// The powers of the prize that are weighed against the detour.
 pub(super) const POWERS: [f64; 4] = [0.5, 1.0, 1.5, 2.0];
@@ -13,6 +13,9 @@ const ALL_POWERS_UP_TO: usize = 1000;
 
 /// Times that a shortened route is filled again.
 const FILLINGS: usize = 3;
+
+/// A walk to the nearest nodes ends when so many were too far for its length.
+const TOO_FAR: usize = 64;
 
 /// Nodes without prize count as this share of the required one: they go in only where all must.
 const LEAST_PRIZE: f64 = 1e-9;
@@ -32,23 +35,29 @@ pub(super) fn worths(problem: &Problem, power: f64) -> Vec<f64> {
     problem.terms.weights.iter().map(|&weight| if power == 1.0 { weight } else { weight.powf(power) }).collect()
 }
 
-/// The best of greedy routes for each of [`POWERS`], each made short and filled again.
-pub(super) fn greedy(problem: &Problem) -> Plan {
+/// The best of greedy routes for each of [`POWERS`], each made short and filled again, and of one to the nearest nodes,
+/// which is there whatever time is left; with the name of how it was found.
+pub(super) fn greedy(problem: &Problem) -> (&'static str, Plan) {
     let mut random = Pcg64Mcg::seed_from_u64(0);
-    let mut best: Option<(f64, Plan)> = None;
+    let nearest = Plan::nearest_first(problem);
+    let mut shortened = nearest.clone();
+    shortened.shorten(problem);
+    shortened.drop_unworthy(problem);
+    shortened.fill(problem, &Greed { worth: problem.terms.weights, noise: 0.0, barred: &[] }, &mut random);
     let powers = if problem.len() <= ALL_POWERS_UP_TO { &POWERS[..] } else { &POWERS[1..2] };
-    for &power in powers {
-        let worth = worths(problem, power);
-        let greed = Greed { worth: &worth, noise: 0.0, barred: &[] };
+    let inserted = powers.iter().map(|&power| {
         let mut plan = Plan::empty(problem);
-        plan.fill(problem, &greed, &mut random);
+        plan.fill(problem, &Greed { worth: &worths(problem, power), noise: 0.0, barred: &[] }, &mut random);
         plan.repair(problem);
-        let cost = problem.terms.cost(&plan.sums(problem));
-        if best.as_ref().is_none_or(|&(least, _)| cost < least) {
-            best = Some((cost, plan));
-        }
-    }
-    best.map_or_else(|| Plan::empty(problem), |(_, plan)| plan)
+        ("insertion", plan)
+    });
+    let with_cost = |(name, mut plan): (_, Plan)| {
+        let sums = plan.sums(problem);
+        problem.terms.keeps(&sums).then(|| (problem.terms.cost(&sums), name, plan))
+    };
+    let others = [("nearest neighbour, descent", shortened), ("nearest neighbour", nearest.clone())];
+    let best = inserted.chain(others).filter_map(with_cost).min_by(|a, b| a.0.total_cmp(&b.0));
+    best.map_or(("nearest neighbour", nearest), |(_, name, plan)| (name, plan))
 }
 
 impl Plan {
@@ -144,7 +153,7 @@ impl Plan {
     }
 
     /// Keeps the bounds: leaves out what is worth least for its detour while the route is too long,
-    /// puts nodes in while the prize does not suffice.
+    /// puts nodes in while the prize does not suffice. Where the deadline passes before, it does not keep them yet.
     pub(super) fn repair(&mut self, problem: &Problem) {
         let mut random = Pcg64Mcg::seed_from_u64(0);
         for _ in 0..2 * problem.len() {
@@ -153,8 +162,9 @@ impl Plan {
                 break;
             }
             if problem.is_over() {
-                *self = Self::plainest(problem);
-            } else if problem.terms.collecting {
+                break;
+            }
+            if problem.terms.collecting {
                 let greed = Greed { worth: problem.terms.weights, noise: 0.0, barred: &[] };
                 self.recreate(problem, &greed, &mut random);
             } else {
@@ -163,10 +173,41 @@ impl Plan {
         }
     }
 
-    /// The plan that keeps the bounds whatever they are: all nodes where a prize is required, none where a length is given.
-    fn plainest(problem: &Problem) -> Self {
-        let nodes: Vec<usize> = if problem.terms.collecting { (1..problem.len()).collect() } else { Vec::new() };
-        Self::of(problem, &nodes)
+    /// Visits the nearest node again and again, as many of them as is best within the bounds; those that are too far for
+    /// the length are passed over.
+    pub(super) fn nearest_first(problem: &Problem) -> Self {
+        let (terms, distances) = (&problem.terms, &problem.distances);
+        let mut left = problem.all_nodes();
+        left.remove(DEPOT as usize);
+        let missed = terms.weights[1..].iter().sum();
+        let mut sums = Sums { prize: terms.prize(DEPOT), missed, complete: problem.len() == 1, ..Sums::default() };
+        let (mut visits, mut here, mut too_far) = (Vec::new(), DEPOT, 0);
+        let mut best = (if terms.keeps(&sums) { terms.cost(&sums) } else { f64::INFINITY }, 0);
+        while let Some(node) = left.nearest(here as usize) {
+            left.remove(node);
+            let next = node as Node;
+            let way = sums.length + distances.of(here, next);
+            if way + distances.of(next, DEPOT) > terms.limit {
+                too_far += 1;
+                if too_far == TOO_FAR {
+                    break;
+                }
+                continue;
+            }
+            visits.push(node);
+            here = next;
+            sums.length = way;
+            sums.prize += terms.prize(next);
+            sums.missed -= terms.weight(next);
+            sums.complete = visits.len() + 1 == problem.len();
+            let closed = Sums { length: way + distances.of(next, DEPOT), ..sums };
+            let cost = terms.cost(&closed);
+            if terms.keeps(&closed) && cost < best.0 {
+                best = (cost, visits.len());
+            }
+        }
+        visits.truncate(best.1);
+        Self::of(problem, &visits)
     }
 
     /// Leaves out the node that is worth least for its detour, but not `kept`.

@@ -253,3 +253,44 @@ fn a_deadline_in_the_past_still_gives_visits() {
     let found = improve(&problem, (1..300).collect(), &options);
     assert_eq!((found.iterations, found.after), (0, found.before));
 }
+
+/// The walk to the nearest node: in orienteering until the next one is too far, otherwise until there is enough prize.
+fn nearest_neighbour(problem: &Problem) -> Vec<usize> {
+    let (mut visits, mut here, mut length, mut prize) = (Vec::new(), DEPOT, 0.0, problem.terms.prize(DEPOT));
+    while !problem.terms.collecting || prize < problem.terms.required {
+        let left = (1..problem.len()).filter(|node| !visits.contains(node)).map(|node| node as Node);
+        let way = |node: Node| problem.distances.of(here, node);
+        let Some(next) = left.min_by(|&a, &b| way(a).total_cmp(&way(b))) else { break };
+        if length + way(next) + problem.distances.of(next, DEPOT) > problem.terms.limit {
+            break;
+        }
+        (length, prize) = (length + way(next), prize + problem.terms.prize(next));
+        visits.push(next as usize);
+        here = next;
+    }
+    visits
+}
+
+#[test]
+fn without_time_a_start_is_no_worse_than_the_nearest_neighbour() {
+    for (seed, collecting) in [(1, false), (2, true), (3, false), (4, true)] {
+        for nodes in [2, 30, 400, 1500] {
+            let sample = Sample::new(seed, nodes, collecting, false);
+            let sites = Sites::euclidean("random", sample.points.clone()).unwrap();
+            let (prizes, penalties) = (&sample.prizes, &sample.penalties);
+            let objective = match collecting {
+                true => Objective::RequiredPrize { prizes, penalties, required: sample.bound },
+                false => Objective::MaxPrize { prizes, max_length: sample.bound },
+            };
+            let over = Some(Instant::now());
+            let problem = Problem::of_sites(&sites, objective, over);
+            let compared = problem.value(&nearest_neighbour(&problem));
+            let broken: Vec<usize> = if collecting { vec![] } else { (1..nodes).collect() };
+            let options = Options { deadline: over, ..counted(usize::MAX) };
+            for visits in [construct(&problem), improve(&problem, broken, &options).visits] {
+                let value = problem.value(&visits);
+                assert!(!value.is_nan() && !sample.is_better(compared, value), "{nodes}: {value}, {compared}");
+            }
+        }
+    }
+}

@@ -5,7 +5,8 @@
 //! where they cost least; simulated annealing decides whether the result is kept (Christiaens and
 //! Vanden Berghe, "Slack induction by string removals for vehicle routing problems",
 //! Transportation Science 54, 2020). Before and after, a descent moves, swaps and turns short
-//! segments and the ends of routes until nothing gains.
+//! segments and the ends of routes until nothing gains. Where several vehicles may serve one customer,
+//! customers are put back in parts too, and the descent takes them out and puts them back one by one.
 //!
 //! ```
 //! use regard_routing::local_search::vrp::{Vrp, VrpOptions, construct, improve};
@@ -31,6 +32,7 @@ mod route_minimization;
 mod ruin;
 mod savings;
 mod schedule;
+mod splits;
 #[cfg(test)]
 mod tests;
 mod times;
@@ -44,11 +46,18 @@ use regard_data::cancel::{CancellationToken, run_under};
 use crate::Sites;
 
 pub use self::windows::Windows;
-use self::{anneal::anneal, descent::descend, plan::Plan, schedule::Schedule};
+use self::{
+    anneal::anneal,
+    descent::descend,
+    plan::Plan,
+    schedule::Schedule,
+    splits::{Start, Visits, settle},
+};
 use super::{
     clock::Clock,
     curve,
     distances::{Distances, Row},
+    nearest::NearestLeft,
     neighbours::{Choice, Neighbours},
     queue::Queue,
     quick,
@@ -75,6 +84,8 @@ pub struct Vrp<'a> {
     service: f64,
     windows: Option<Windows<'a>>,
     vehicles: Option<usize>,
+    /// If true, several vehicles may serve one customer.
+    splits: bool,
 }
 
 impl<'a> Vrp<'a> {
@@ -82,7 +93,7 @@ impl<'a> Vrp<'a> {
     /// depot's is not looked at.
     #[must_use]
     pub fn new(sites: &'a Sites, demands: &'a [f64], capacity: f64) -> Self {
-        Self { sites, demands, capacity, limit: None, service: 0.0, windows: None, vehicles: None }
+        Self { sites, demands, capacity, limit: None, service: 0.0, windows: None, vehicles: None, splits: false }
     }
 
     /// Limits a route's length plus `service` per customer.
@@ -103,14 +114,22 @@ impl<'a> Vrp<'a> {
         Self { vehicles, ..self }
     }
 
+    /// Lets several vehicles serve one customer, whose demand may be above the capacity; there are no windows then, and
+    /// vehicles enough. Routes are driven in their order: each stop receives what is wanted there, or what is left in the
+    /// vehicle if that is less.
+    #[must_use]
+    pub fn with_split_deliveries(self) -> Self {
+        Self { windows: None, vehicles: None, splits: true, ..self }
+    }
+
     /// Length of all routes, each from the depot and back to it; service is not counted.
     #[must_use]
     pub fn cost(&self, routes: &[Vec<usize>]) -> f64 {
         routes.iter().map(|route| self.length(route)).sum()
     }
 
-    /// If true, every customer is visited once, every route keeps capacity, limit and windows, and there are vehicles for
-    /// all routes.
+    /// If true, every customer is visited once, or receives its demand at several visits where these are allowed; every
+    /// route keeps capacity, limit and windows, and there are vehicles for all routes.
     #[must_use]
     pub fn keeps(&self, routes: &[Vec<usize>]) -> bool {
         self.serves(routes) && self.vehicles.is_none_or(|vehicles| routes_with_customers(routes) <= vehicles)
@@ -119,6 +138,12 @@ impl<'a> Vrp<'a> {
     /// If true, the routes keep all rules but the number of vehicles.
     fn serves(&self, routes: &[Vec<usize>]) -> bool {
         let n = self.sites.len();
+        if self.splits {
+            return self.demands.len() == n
+                && routes.iter().flatten().all(|&node| node > 0 && node < n)
+                && routes.iter().all(|route| self.within_limit(self.length(route), route.len()))
+                && splits::deliver_all(self, routes);
+        }
         let mut seen = vec![false; n];
         let once =
             routes.iter().flatten().all(|&node| node > 0 && node < n && !std::mem::replace(&mut seen[node], true));
@@ -246,6 +271,13 @@ pub fn construct(vrp: &Vrp, deadline: Option<Instant>) -> Vec<Vec<usize>> {
 
 /// As [`construct`], with the name of how the routes were found.
 pub(crate) fn construct_named(vrp: &Vrp, deadline: Option<Instant>) -> (&'static str, Vec<Vec<usize>>) {
+    if vrp.splits {
+        let (mut routes, rest) = splits::full_loads(vrp);
+        let (name, whole) = construct_named(&Vrp { demands: &rest, splits: false, ..*vrp }, deadline);
+        routes.extend(whole);
+        let split = splits::nearest_first(vrp);
+        return if vrp.cost(&split) < vrp.cost(&routes) { ("nearest neighbour", split) } else { (name, routes) };
+    }
     let (name, routes) = match deadline {
         Some(deadline) => savings::construct_quickly(vrp, deadline),
         None => ("savings", savings::construct(vrp)),
@@ -284,7 +316,8 @@ fn with_fewer_routes(
     let distances = Distances::new(vrp.sites, &mut clock);
     let neighbours = Neighbours::new(vrp.sites, &distances, NEIGHBOURS, Choice::Nearest, &mut clock);
     let schedule = Schedule::new(deadline, VrpOptions::default().iterations);
-    let mut plan = Plan::new(vrp, &distances, routes);
+    let visits = Visits::whole(vrp.demands);
+    let mut plan = Plan::new(vrp, &distances, &visits, routes);
     route_minimization::reduce(&mut plan, &neighbours, schedule, seed, enough)
 }
 
@@ -310,7 +343,8 @@ pub(crate) fn repair(vrp: &Vrp, routes: &[Vec<usize>]) -> Option<Vec<Vec<usize>>
     let mut clock = Clock::new(None);
     let distances = Distances::new(vrp.sites, &mut clock);
     let neighbours = Neighbours::new(vrp.sites, &distances, NEIGHBOURS, Choice::Nearest, &mut clock);
-    let mut plan = Plan::new(vrp, &distances, &kept);
+    let visits = Visits::whole(vrp.demands);
+    let mut plan = Plan::new(vrp, &distances, &visits, &kept);
     let served = recreate::put_back(&mut plan, absent, &neighbours);
     (served && plan.keep()).then(|| {
         plan.save();
@@ -328,16 +362,22 @@ fn search(
     let mut clock = Clock::new(options.deadline);
     let distances = Distances::new(vrp.sites, &mut clock);
     let neighbours = Neighbours::new(vrp.sites, &distances, NEIGHBOURS, Choice::Nearest, &mut clock);
-    let start = descend(vrp, &distances, &neighbours, routes, options.deadline);
+    let descend = |routes: &[Vec<usize>]| match vrp.splits {
+        true => settle(vrp, &distances, &neighbours, routes, options.deadline),
+        false => descend(vrp, &distances, &neighbours, routes, options.deadline),
+    };
+    let start = Start::of(vrp, &descend(routes));
+    let (rest, full) = (Vrp { demands: &start.demands, ..*vrp }, start.cost_of_full(vrp));
     let customers = vrp.sites.len().saturating_sub(1);
     let iterations = options.iterations.min(customers.saturating_mul(customers).saturating_mul(USEFUL));
     let chain = |number: usize| {
         let schedule = Schedule::new(options.deadline, iterations);
         let seed = options.seed.wrapping_add(number as u64);
-        let reported = progress.filter(|_| number == 0);
-        let mut plan = Plan::new(vrp, &distances, &start);
-        let (found, iterations) = anneal(&mut plan, &neighbours, schedule, seed, reported);
-        (descend(vrp, &distances, &neighbours, &found, options.deadline), iterations)
+        let report = progress.filter(|_| number == 0).map(|report| move |done, cost: f64| report(done, full + cost));
+        let report = report.as_ref().map(|report| report as Progress);
+        let mut plan = Plan::new(&rest, &distances, &start.visits, &start.routes);
+        let (found, iterations) = anneal(&mut plan, &neighbours, schedule, seed, report);
+        (descend(&start.solution(vrp, found)), iterations)
     };
     let threads = options.threads.max(1);
     let chains: Vec<_> = if threads == 1 {
@@ -356,5 +396,5 @@ fn search(
     let iterations = chains.iter().map(|&(_, iterations)| iterations).sum();
     let cost = |routes: &Vec<Vec<usize>>| vrp.cost(routes);
     let best = chains.into_iter().map(|(routes, _)| routes).min_by(|a, b| cost(a).total_cmp(&cost(b)));
-    (best.unwrap_or(start), iterations)
+    (best.unwrap_or_else(|| routes.to_vec()), iterations)
 }

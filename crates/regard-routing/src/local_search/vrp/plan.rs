@@ -1,15 +1,15 @@
 //! Routes as linked stops: taking a customer out, putting one in and taking both back cost the same
 //! whatever the length of the route.
 //!
-//! Every route has a stop of its own for the depot, numbered after the nodes, so that a route is a
+//! Every route has a stop of its own for the depot, numbered after the visits, so that a route is a
 //! ring. Changes are written down; everything since a mark can be taken back.
 
-use super::{Distances, Node, Vrp, times::Times};
+use super::{Distances, Node, Vrp, splits::Visits, times::Times};
 
 /// The route of a customer that is in none. Its load is infinite, so that nothing more fits in.
 pub(super) const NOWHERE: u32 = 0;
 
-/// A customer, or a route's depot, and what it stands between.
+/// A visit to a customer, or a route's depot, and what it stands between.
 #[derive(Clone, Copy)]
 pub(super) struct Stop {
     pub(super) before: Node,
@@ -25,6 +25,7 @@ struct Change {
     before: Node,
     route: u32,
     put_in: bool,
+    amount: f64,
     load: f64,
     length: f64,
 }
@@ -33,6 +34,15 @@ struct Change {
 pub(super) struct Plan<'a> {
     pub(super) vrp: &'a Vrp<'a>,
     pub(super) distances: &'a Distances<'a>,
+    visits: &'a Visits,
+    /// Visits that complete deliveries have the numbers of their nodes, which come first.
+    nodes: usize,
+    /// The depots' stops are numbered after the visits.
+    first_depot: usize,
+    /// Amount that is delivered at a visit.
+    pub(super) amounts: Vec<f64>,
+    /// The visit, at an end, to a customer whose delivery another route completes, by route; 0 where there is none.
+    open_ends: Vec<Node>,
     pub(super) stops: Vec<Stop>,
     pub(super) loads: Vec<f64>,
     pub(super) lengths: Vec<f64>,
@@ -55,15 +65,26 @@ pub(super) struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    /// Takes routes that keep the rules.
-    pub(super) fn new(vrp: &'a Vrp<'a>, distances: &'a Distances<'a>, routes: &[Vec<usize>]) -> Self {
-        let n = vrp.sites.len();
+    /// Takes routes of visits that keep the rules.
+    pub(super) fn new(
+        vrp: &'a Vrp<'a>,
+        distances: &'a Distances<'a>,
+        visits: &'a Visits,
+        routes: &[Vec<usize>],
+    ) -> Self {
+        let n = visits.len();
         let absent = Stop { before: 0, after: 0, route: NOWHERE, ahead: 0.0 };
         let nowhere = Stop { before: n as Node, after: n as Node, ..absent };
-        let fractional = vrp.demands.iter().any(|demand| demand.fract() != 0.0);
+        let amounts = visits.amounts().iter().chain(vrp.splits.then_some(&vrp.capacity));
+        let fractional = amounts.into_iter().any(|amount| amount.fract() != 0.0);
         let mut plan = Self {
             vrp,
             distances,
+            visits,
+            nodes: vrp.sites.len(),
+            first_depot: n,
+            amounts: visits.amounts().to_vec(),
+            open_ends: vec![0],
             stops: [vec![absent; n], vec![nowhere]].concat(),
             loads: vec![f64::INFINITY],
             lengths: vec![0.0],
@@ -104,13 +125,41 @@ impl<'a> Plan<'a> {
     /// The stop that stands for the depot in a route.
     #[inline]
     pub(super) fn depot_of(&self, route: u32) -> Node {
-        (self.vrp.sites.len() + route as usize) as Node
+        (self.first_depot + route as usize) as Node
+    }
+
+    /// If true, the stop stands for the depot.
+    #[inline]
+    pub(super) fn is_depot(&self, stop: Node) -> bool {
+        stop as usize >= self.first_depot
     }
 
     /// The node where a stop is.
     #[inline]
     pub(super) fn site(&self, stop: Node) -> Node {
-        if (stop as usize) < self.vrp.sites.len() { stop } else { 0 }
+        if self.nodes == self.first_depot {
+            // Without a branch on the stop, which would often be predicted wrong.
+            if (stop as usize) < self.nodes { stop } else { 0 }
+        } else {
+            self.visits.node(stop)
+        }
+    }
+
+    /// All visits to a customer that are in routes, or could be.
+    pub(super) fn visits_to(&self, customer: Node) -> impl Iterator<Item = Node> + use<> {
+        std::iter::once(customer).chain(self.visits.further(customer))
+    }
+
+    /// The visit at an end of a route that another route completes.
+    pub(super) fn open_end(&self, route: u32) -> Option<Node> {
+        Some(self.open_ends[route as usize]).filter(|&visit| visit != 0)
+    }
+
+    /// If true, a part of a delivery can be made in route `first` and completed in route `last`: that one need not be
+    /// driven before.
+    pub(super) fn can_precede(&self, first: u32, last: u32) -> bool {
+        let completed_by = |&route: &u32| self.open_end(route).map(|visit| self.stops[self.site(visit) as usize].route);
+        std::iter::successors(Some(last), completed_by).all(|route| route != first)
     }
 
     /// The distance between two stops.
@@ -135,33 +184,40 @@ impl<'a> Plan<'a> {
         self.loads.push(0.0);
         self.lengths.push(0.0);
         self.sizes.push(0);
+        self.open_ends.push(0);
         self.empty.push(route);
         route
     }
 
-    /// Takes a customer out of its route.
+    /// Takes a visit out of its route.
     #[inline]
     pub(super) fn take_out(&mut self, node: Node) {
         let Stop { before, route, .. } = self.stops[node as usize];
         self.note(node, before, route, false);
         let change = self.unlink(node);
-        self.sum(route, change, -self.vrp.demands[node as usize]);
+        self.sum(route, change, -self.amounts[node as usize]);
         if let Some(times) = &mut self.times {
             times.outdate(route);
         }
     }
 
-    /// Puts an absent customer behind a stop; an empty route must be the one that
+    /// Puts an absent visit behind a stop; an empty route must be the one that
     /// [`Plan::an_empty_route`] names.
     #[inline]
     pub(super) fn put_in(&mut self, node: Node, before: Node) {
         let route = self.stops[before as usize].route;
         self.note(node, before, route, true);
         let change = self.link(node, before);
-        self.sum(route, change, self.vrp.demands[node as usize]);
+        self.sum(route, change, self.amounts[node as usize]);
         if let Some(times) = &mut self.times {
             times.inserted(&self.stops, node);
         }
+    }
+
+    /// Puts an absent visit behind a stop, to deliver this amount.
+    pub(super) fn put_in_amount(&mut self, visit: Node, before: Node, amount: f64) {
+        self.amounts[visit as usize] = amount;
+        self.put_in(visit, before);
     }
 
     /// Forms the times of all routes that changed since they were formed.
@@ -201,6 +257,7 @@ impl<'a> Plan<'a> {
                 self.unlink(change.node);
             } else {
                 self.link(change.node, change.before);
+                self.amounts[change.node as usize] = change.amount;
             }
             self.loads[change.route as usize] = change.load;
             self.lengths[change.route as usize] = change.length;
@@ -219,9 +276,9 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// The routes saved last.
+    /// The routes of visits saved last.
     pub(super) fn saved(&self) -> Vec<Vec<usize>> {
-        let n = self.vrp.sites.len();
+        let n = self.first_depot;
         let walk = |depot: usize| {
             let step = |&stop: &usize| Some(self.best[stop] as usize).filter(|&next| next < n);
             std::iter::successors(step(&depot), step).collect::<Vec<_>>()
@@ -237,7 +294,8 @@ impl<'a> Plan<'a> {
     #[inline]
     fn note(&mut self, node: Node, before: Node, route: u32, put_in: bool) {
         let (load, length) = (self.loads[route as usize], self.lengths[route as usize]);
-        self.journal.push(Change { node, before, route, put_in, load, length });
+        let amount = self.amounts[node as usize];
+        self.journal.push(Change { node, before, route, put_in, amount, load, length });
     }
 
     #[inline]
@@ -257,6 +315,9 @@ impl<'a> Plan<'a> {
         self.stops[after as usize].before = before;
         self.stops[node as usize].route = NOWHERE;
         self.sizes[route as usize] -= 1;
+        if node as usize >= self.nodes {
+            self.open_ends[route as usize] = 0;
+        }
         if before == after {
             self.empty.push(route);
         }
@@ -272,6 +333,9 @@ impl<'a> Plan<'a> {
         self.stops[before as usize].ahead = behind;
         self.stops[after as usize].before = node;
         self.sizes[route as usize] += 1;
+        if node as usize >= self.nodes {
+            self.open_ends[route as usize] = node;
+        }
         if before == after {
             let filled = self.empty.pop();
             debug_assert_eq!(filled, Some(route));
@@ -298,7 +362,7 @@ impl<'a> Plan<'a> {
             let (mut load, mut length, mut stop) =
                 (0.0, self.stops[depot as usize].ahead, self.stops[depot as usize].after);
             while stop != depot {
-                load += self.vrp.demands[stop as usize];
+                load += self.amounts[stop as usize];
                 length += self.stops[stop as usize].ahead;
                 stop = self.stops[stop as usize].after;
             }

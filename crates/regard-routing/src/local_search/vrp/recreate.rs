@@ -10,30 +10,50 @@ use super::{
     Neighbours, Node, ROUNDING, Row,
     plan::{Plan, Stop},
     ruin::Ruin,
+    splits::Splitting,
 };
 
 /// The share of places that are overlooked.
-const BLINK: f64 = 0.01;
+pub(super) const BLINK: f64 = 0.01;
 
 /// Puts customers back.
 pub(super) struct Recreate {
     /// Distance of every node from the depot, and back to it.
     from_depot: Vec<f64>,
     to_depot: Vec<f64>,
+    /// Places where deliveries are split.
+    splitting: Splitting,
 }
 
 impl Recreate {
     pub(super) fn new(plan: &Plan) -> Self {
+        Self::with(plan, Splitting::new())
+    }
+
+    /// As [`Recreate::new`], with this choice of places where deliveries are split.
+    pub(super) fn with(plan: &Plan, splitting: Splitting) -> Self {
         let from_depot = (0..plan.vrp.sites.len()).map(|node| plan.distances.of(0, node as Node)).collect();
         let to_depot = (0..plan.vrp.sites.len()).map(|node| plan.distances.of(node as Node, 0)).collect();
-        Self { from_depot, to_depot }
+        Self { from_depot, to_depot, splitting }
     }
 
     /// Puts every absent customer back; those for which there is no place stay absent.
-    pub(super) fn recreate(&self, plan: &mut Plan, ruin: &mut Ruin, neighbours: &Neighbours, random: &mut Pcg64Mcg) {
+    pub(super) fn recreate(
+        &mut self,
+        plan: &mut Plan,
+        ruin: &mut Ruin,
+        neighbours: &Neighbours,
+        random: &mut Pcg64Mcg,
+    ) {
         self.sort(plan, &mut ruin.absent, random);
         plan.form_times();
         let Ruin { absent, routes, .. } = ruin;
+        if plan.vrp.splits {
+            let Self { from_depot, to_depot, splitting } = self;
+            let home = |node: Node| [from_depot[node as usize], to_depot[node as usize]];
+            absent.retain(|&node| !splitting.put_in(plan, node, home(node), routes, neighbours, random));
+            return;
+        }
         absent.retain(|&node| match self.cheapest(plan, node, routes, neighbours, random) {
             Some(before) => {
                 plan.put_in(node, before);
@@ -117,8 +137,7 @@ impl Recreate {
 pub(super) fn put_back(plan: &mut Plan, absent: Vec<Node>, neighbours: &Neighbours) -> bool {
     let routes = (1..plan.sizes.len() as u32).filter(|&route| plan.sizes[route as usize] > 0).collect();
     let mut ruin = Ruin::of(routes, absent);
-    let recreate = Recreate::new(plan);
-    recreate.recreate(plan, &mut ruin, neighbours, &mut Pcg64Mcg::seed_from_u64(0));
+    Recreate::new(plan).recreate(plan, &mut ruin, neighbours, &mut Pcg64Mcg::seed_from_u64(0));
     ruin.absent.is_empty()
 }
 

@@ -14,6 +14,10 @@ const AVERAGE: f64 = 10.0;
 /// The longest string.
 const LONGEST: f64 = 10.0;
 
+/// Strings taken out per iteration are fewer than this and one more where deliveries are split: routes of few customers
+/// would all be ruined otherwise, and parts of their deliveries are taken out of other routes, too.
+const MOST_SPLIT: f64 = 6.0;
+
 /// Probability that a string leaves some customers in its middle where they are.
 const SPLIT: f64 = 0.5;
 
@@ -26,17 +30,30 @@ pub(super) struct Ruin {
     pub(super) routes: Vec<u32>,
     /// Customers taken out.
     pub(super) absent: Vec<Node>,
+    /// Routes that lost customers because they shared their deliveries.
+    shared: Vec<u32>,
     string: Vec<Node>,
 }
 
 impl Ruin {
     pub(super) fn new() -> Self {
-        Self { routes: Vec::new(), absent: Vec::new(), string: Vec::new() }
+        Self::of(Vec::new(), Vec::new())
     }
 
     /// A ruin that took these customers out of these routes.
     pub(super) fn of(routes: Vec<u32>, absent: Vec<Node>) -> Self {
-        Self { routes, absent, string: Vec::new() }
+        Self { routes, absent, shared: Vec::new(), string: Vec::new() }
+    }
+
+    /// Takes out one customer.
+    pub(super) fn take_out(&mut self, plan: &mut Plan, customer: Node) {
+        self.routes.clear();
+        self.shared.clear();
+        self.absent.clear();
+        if plan.stops[customer as usize].route != NOWHERE {
+            self.take_out_all(plan, customer);
+        }
+        self.list_shared();
     }
 
     /// Takes out strings near a random customer, one per route.
@@ -53,11 +70,14 @@ impl Ruin {
         random: &mut Pcg64Mcg,
     ) {
         self.routes.clear();
+        self.shared.clear();
         self.absent.clear();
         self.absent.extend(absent);
         let customers = plan.vrp.sites.len() - 1;
         let longest = LONGEST.min(customers as f64 / plan.routes().max(1) as f64);
-        let strings = (random.random::<f64>() * (4.0 * AVERAGE / (1.0 + longest) - 1.0) + 1.0) as usize;
+        let most = 4.0 * AVERAGE / (1.0 + longest) - 1.0;
+        let most = if plan.vrp.splits { most.min(MOST_SPLIT) } else { most };
+        let strings = (random.random::<f64>() * most + 1.0) as usize;
         let seed = random.random_range(1..=customers) as Node;
         if plan.stops[seed as usize].route != NOWHERE {
             self.take_string(plan, seed, longest, random);
@@ -69,6 +89,31 @@ impl Ruin {
             let route = plan.stops[node as usize].route;
             if route != NOWHERE && !self.routes.contains(&route) {
                 self.take_string(plan, node, longest, random);
+            }
+        }
+        self.list_shared();
+    }
+
+    /// Takes out all visits to a customer.
+    fn take_out_all(&mut self, plan: &mut Plan, customer: Node) {
+        for visit in plan.visits_to(customer) {
+            let route = plan.stops[visit as usize].route;
+            if route == NOWHERE {
+                break;
+            }
+            plan.take_out(visit);
+            if self.routes.last() != Some(&route) {
+                self.shared.push(route);
+            }
+        }
+        self.absent.push(customer);
+    }
+
+    /// Lists the routes that shared deliveries behind those of which strings were taken.
+    fn list_shared(&mut self) {
+        for &route in &self.shared {
+            if !self.routes.contains(&route) {
+                self.routes.push(route);
             }
         }
     }
@@ -91,12 +136,13 @@ impl Ruin {
         self.collect(plan, node, length + left, random);
         // Those left lie inside the string, not at its ends.
         let kept = if left > 0 { random.random_range(1..length) } else { 0 };
-        for (place, &node) in self.string.iter().enumerate() {
+        let string = std::mem::take(&mut self.string);
+        for (place, &node) in string.iter().enumerate() {
             if !(kept..kept + left).contains(&place) {
-                plan.take_out(node);
-                self.absent.push(node);
+                self.take_out_all(plan, plan.site(node));
             }
         }
+        self.string = string;
     }
 
     /// A random stretch of the route that holds `node`.

@@ -110,7 +110,7 @@ impl SolverInstance for Pctsp {
     }
 
     fn construct(&self, deadline: Option<Instant>) -> Option<(&'static str, Vec<usize>)> {
-        Some(("insertion", orienteering::construct(&prepared(self, orienteering::construction_end(deadline)))))
+        Some(orienteering::construct_named(&prepared(self, orienteering::construction_end(deadline))))
     }
 
     fn local_search(&self, solution: Vec<usize>, options: &LocalSearchOptions) -> Vec<usize> {

@@ -1,6 +1,9 @@
 //! Vehicle routing with split deliveries (SDVRP): a customer may be served by several vehicles (Kool et al. 2019,
 //! appendix C.2). The remaining demand of a node changes its keys and values.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -12,11 +15,15 @@ use crate::formats::tsplib::{self, TsplibType};
 use crate::generate::GeneratorConfig;
 use crate::instance::{FileSpec, SolverInstance};
 use crate::local_search::LocalSearchOptions;
-use crate::local_search::vrp::{self, Vrp};
+use crate::local_search::vrp::{self, Vrp, VrpOptions};
 use crate::paper::{PaperSet, PaperSetName};
 use crate::problem::{Locations, Problem, State, visited};
 use crate::{DistanceMatrix, Error, Result, Sites, routes_of};
 use regard_data::Fault;
+
+/// Up to this many nodes, a search begins with a construction where that is better than the solution that was given:
+/// networks are not used for more.
+const TWO_STARTS_UP_TO: usize = 2000;
 
 /// An instance in a metric of its own: as [`Cvrp`], but several vehicles may serve one customer, whose demand may be
 /// above the capacity.
@@ -78,23 +85,12 @@ impl Sdvrp {
         }
     }
 
-    /// Routes of full vehicles to customers that need more than one, and the demands that remain.
-    fn full_loads(&self) -> (Vec<Vec<usize>>, Vec<f64>) {
-        let (capacity, mut rest) = (self.0.capacity(), self.0.demands().to_vec());
-        let mut routes = Vec::new();
-        for (node, demand) in rest.iter_mut().enumerate().skip(1) {
-            while *demand > capacity {
-                *demand -= capacity;
-                routes.push(vec![node]);
-            }
-        }
-        (routes, rest)
-    }
-
-    /// The problem that is left with the demands `rest [nodes]`, none above the capacity.
-    fn prepared<'a>(&'a self, rest: &'a [f64]) -> Vrp<'a> {
+    /// The problem as the search sees it.
+    fn prepared(&self) -> Vrp<'_> {
         let Self(routing) = self;
-        Vrp::new(routing.sites(), rest, routing.capacity()).with_limit(routing.limit(), routing.service())
+        Vrp::new(routing.sites(), routing.demands(), routing.capacity())
+            .with_limit(routing.limit(), routing.service())
+            .with_split_deliveries()
     }
 }
 
@@ -107,10 +103,14 @@ impl SolverInstance for Sdvrp {
         csv_flag: Some("split"),
         ..*Cvrp::FILES
     };
-    const LOCAL_SEARCH: &'static str = "ruin and recreate, whole deliveries";
+    const LOCAL_SEARCH: &'static str = "ruin and recreate, split deliveries";
 
     fn sites(&self) -> &Sites {
         self.0.sites()
+    }
+
+    fn note(&self) -> Option<String> {
+        self.0.note()
     }
 
     fn with_best_known(self, best: Option<f64>) -> Self {
@@ -155,24 +155,22 @@ impl SolverInstance for Sdvrp {
     }
 
     fn construct(&self, deadline: Option<Instant>) -> Option<(&'static str, Vec<usize>)> {
-        let (mut routes, rest) = self.full_loads();
-        let (name, whole) = vrp::construct_named(&self.prepared(&rest), deadline);
-        routes.extend(whole);
+        let (name, routes) = vrp::construct_named(&self.prepared(), deadline);
         Some((name, walk_of(&routes)))
     }
 
     fn local_search(&self, solution: Vec<usize>, options: &LocalSearchOptions) -> Vec<usize> {
-        let (mut routes, rest) = self.full_loads();
-        let prepared = self.prepared(&rest);
-        let given = routes_of(&solution);
-        let start = if routes.is_empty() && prepared.keeps(&given) {
-            given
-        } else {
-            vrp::construct(&prepared, options.deadline)
-        };
-        let options = vrp_options(self.0.len(), options);
-        routes.extend(vrp::improve(&prepared, start, &options, None).routes);
-        let walk = walk_of(&routes);
+        let (prepared, work) = (self.prepared(), vrp_options(self.0.len(), options));
+        let mut start = routes_of(&solution);
+        if self.0.len() <= TWO_STARTS_UP_TO {
+            let descent = VrpOptions { iterations: 0, threads: 1, ..work.clone() };
+            let descended = |routes| vrp::improve(&prepared, routes, &descent, None);
+            let [given, constructed] = [start, vrp::construct(&prepared, options.deadline)].map(descended);
+            start = if constructed.after < given.after { constructed.routes } else { given.routes };
+        }
+        let progress = |_: f64, cost: f64| options.best.offer(cost);
+        let found = vrp::improve(&prepared, start, &work, Some(&progress));
+        let walk = walk_of(&found.routes);
         if self.cost(&walk) < self.cost(&solution) { walk } else { solution }
     }
 

@@ -22,6 +22,9 @@ const NEAR: usize = 12;
 /// The longest segment that is moved as such.
 const LONGEST: usize = 3;
 
+/// The route of a customer that is in none: where deliveries are split, those that want nothing are not visited.
+const NOWHERE: usize = usize::MAX;
+
 /// A stretch of a route, from one position up to another.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
@@ -35,7 +38,7 @@ struct Descent<'a> {
     vrp: &'a Vrp<'a>,
     distances: &'a Distances<'a>,
     routes: Vec<Vec<Node>>,
-    /// Of every node.
+    /// Of every node; [`NOWHERE`] of customers that are not visited.
     route: Vec<usize>,
     position: Vec<usize>,
     /// Load and length from the depot up to a node, itself included.
@@ -82,7 +85,7 @@ impl<'a> Descent<'a> {
             vrp,
             distances,
             routes: routes.iter().map(|route| route.iter().map(|&node| node as Node).collect()).collect(),
-            route: vec![0; n],
+            route: vec![NOWHERE; n],
             position: vec![0; n],
             load_to: vec![0.0; n],
             length_to: vec![0.0; n],
@@ -103,6 +106,9 @@ impl<'a> Descent<'a> {
 
     /// Makes the best move that joins `node` to `other`, if one gains; returns its gain.
     fn join(&mut self, node: Node, other: Node, between: f64) -> Option<f64> {
+        if self.route[other as usize] == NOWHERE {
+            return None;
+        }
         let longest = [node, other].map(|end| {
             let (route, at) = (self.route[end as usize], self.position[end as usize]);
             self.between(self.before(route, at), end).max(self.between(end, self.at(route, at + 1)))
