@@ -85,7 +85,7 @@ def routes(folder):
     for goals, decode, how in ((GREEDY, "greedy", "greedy"), (EVERY_START, "every start x 8 views", "all starts, 8 views")):
         for (model, name), (goal, beside) in goals.items():
             is_gap = name.startswith("tsp")
-            shown = (lambda gap: f"{gap:.2%}") if is_gap else (lambda cost: f"{cost:.3f}")
+            shown = tables.gap if is_gap else (lambda cost: f"{cost:.3f}")
             what, result = f"{model}, {how}", found.get((name, model), {}).get(decode)
             if result is None:
                 yield [what, shown(goal), "-", "not measured", beside, hours[model]]
@@ -107,7 +107,7 @@ def time_windows(folder):
     for _, record in records.read(folder, "solomon"):
         mean = lambda solver: statistics.mean(one[solver]["gap_percent"] for one in record["rows"]) / 100
         what = f"Solomon, {len(record['rows'])} files, {record['seconds']:g} s, one core: over the best known distances"
-        yield row(what, 0.007, mean("regard"), lambda gap: f"{gap:.2%}", f"PyVRP in the same run {mean('pyvrp'):.2%}", "")
+        yield row(what, 0.007, mean("regard"), tables.gap, f"PyVRP in the same run {mean('pyvrp'):.2%}", "")
 
 
 def graphs(folder):

@@ -174,7 +174,7 @@ def evaluations(folder):
             str(result["instances"]),
             f"{abs(result['mean_cost']):.5f} ± {2 * result['std_error']:.5f}",
             "-" if printed is None else f"{printed:.2f}",
-            "-" if gap is None else f"{gap:.2%}",
+            tables.gap(gap),
             # With --threads the rest of the processor was busy: the time shows no speed.
             "-" if "--threads" in record["arguments"] or not result["seconds"] else f"{result['instances'] / result['seconds']:,.0f}",
         ])
@@ -210,7 +210,7 @@ def instances(folder):
                 "vehicles (some instances of CVRPLIB A, B and P), which is not fixed here.\n"
             )
         rows = [
-            [one["instance"], str(one["n"]), number(one["cost"]), number(one["best_known"]), gap(one["gap"])] + [f"{one['seconds']:.2f} s"]
+            [one["instance"], str(one["n"]), number(one["cost"]), number(one["best_known"]), tables.gap(one["gap"])] + [f"{one['seconds']:.2f} s"]
             for one in solved
         ]
         yield tables.markdown(["instance", "n", "cost", "best known", "gap", "time"], rows) + "\n"
@@ -247,7 +247,7 @@ def mean_gaps(solved):
         gaps = [one["gap"] for one in solved if one["gap"] is not None and low <= one["n"] <= high]
         if gaps:
             sizes = f"n ≤ {high}" if low == 0 else f"n > {low - 1}" if high == math.inf else f"{low} to {high}"
-            parts.append(f"{sizes}: {sum(gaps) / len(gaps):.2%} ({len(gaps)})")
+            parts.append(f"{sizes}: {tables.gap(sum(gaps) / len(gaps))} ({len(gaps)})")
     return "Mean gap (instances): " + "; ".join(parts) + "."
 
 
@@ -282,7 +282,7 @@ def curve(points):
 def evaluation(one, references):
     """A mean cost with the gap to the reference of its set."""
     found = published.gap(references, one["set"], one["mean_cost"])
-    return [one["set"], one["decode"], str(one["augment"]), f"{one['mean_cost']:.5f}", gap(found)]
+    return [one["set"], one["decode"], str(one["augment"]), f"{one['mean_cost']:.5f}", tables.gap(found)]
 
 
 def papers(folder):
@@ -372,11 +372,6 @@ def number(value):
     if value is None:
         return "-"
     return f"{value:,.0f}" if value == round(value) else f"{value:,.2f}"
-
-
-def gap(value):
-    """A fraction as a percentage with two decimals."""
-    return "-" if value is None else f"{value:.2%}"
 
 
 def hours(seconds):

@@ -193,7 +193,7 @@ def routes(folder):
         sizes = [one["n"] for one in solved[name]["instances"]]
         mean, worst = sum(gaps) / len(gaps), max(gaps)
         nodes = f"{min(sizes):,} to {max(sizes):,}" if min(sizes) < max(sizes) else f"{max(sizes):,}"
-        rows.append([name, problem, str(len(gaps)), nodes, f"{mean:.2%}", f"{worst:.2%}", f"`{history.lib_command(solved[name])}`"])
+        rows.append([name, problem, str(len(gaps)), nodes, tables.gap(mean), tables.gap(worst), f"`{history.lib_command(solved[name])}`"])
     yield tables.markdown(["library", "problem", "files", "nodes", "mean gap", "largest gap", "command"], rows) + "\n"
     yield from alone(folder)
     yield from time_windows(folder)
@@ -350,7 +350,7 @@ def deadlines(folder):
             sign = lambda one: -1 if one["problem"] == "OP" else 1
             better = [sign(one) * (1 - one["cost"] / one["constructed"]) for one in some if one["constructed"]]
             rows.append([
-                str(busy), f"{time} s", str(len(some)), f"{1000 * over:.0f} ms", f"{sum(gaps) / len(gaps):.2%}",
+                str(busy), f"{time} s", str(len(some)), f"{1000 * over:.0f} ms", tables.gap(sum(gaps) / len(gaps)),
                 f"{sum(better) / len(better):.1%}", f"{min(better):.1%}",
             ])
         yield "### Time limits on a busy machine\n"

@@ -87,6 +87,12 @@ def percent(share):
     return "-" if share is None else f"{share:.0%}"
 
 
+def gap(value):
+    """A fraction as a percentage with two decimals; what rounds to nothing has no sign."""
+    text = "-" if value is None else f"{value:.2%}"
+    return text.removeprefix("-") if text == "-0.00%" else text
+
+
 def milliseconds(cell, name):
     """`27.6 (27.1-28.0)`: median and quartiles."""
     found = cell["times"].get(name)

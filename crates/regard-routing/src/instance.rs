@@ -353,7 +353,8 @@ impl Instance {
     #[must_use]
     pub fn gap(&self, value: f64) -> Option<f64> {
         let gap = stats::gap(value, self.best_known()?)?;
-        Some(if self.maximises() { -gap } else { gap })
+        // The negative of 0 has a sign.
+        Some(if self.maximises() { 0.0 - gap } else { gap })
     }
 
     /// Checks a solution by rules that share nothing with the code that builds solutions.
