@@ -9,8 +9,13 @@ pub(crate) fn first(sites: Sites, depot: usize) -> Result<Sites> {
         return Ok(sites);
     }
     let order: Vec<usize> = std::iter::once(depot).chain((0..sites.len()).filter(|i| *i != depot)).collect();
+    selected(&sites, &order)
+}
+
+/// These nodes alone, in this order.
+pub(crate) fn selected(sites: &Sites, order: &[usize]) -> Result<Sites> {
     let metric = match sites.metric() {
-        Metric::Explicit(matrix) => Metric::Explicit(matrix.select(&order)?),
+        Metric::Explicit(matrix) => Metric::Explicit(matrix.select(order)?),
         other => other.clone(),
     };
     let points = sites.coordinates();

@@ -135,8 +135,8 @@ fn drive(instance: &Instance, begin: usize, inner: &[usize], mut left: Option<&m
     for &node in std::iter::once(&begin).chain(inner).chain([&begin]) {
         length += if stops.is_empty() { 0.0 } else { instance.sites().distance(here, node) };
         let amount = left.as_deref_mut().map(|left| {
-            // Amounts a little above the bound come from rounding.
-            let taken = if left[node] <= room * (1.0 + 1e-9) { left[node] } else { room };
+            // Amounts a little above the bound come from rounding, and so does room a little below 0.
+            let taken = if left[node] <= room * (1.0 + 1e-9) { left[node] } else { room.max(0.0) };
             left[node] -= taken;
             room -= taken;
             taken

@@ -37,7 +37,7 @@ pub struct ForecastOptions {
     /// Steps after the last value of each series.
     pub horizon: usize,
     /// Season lengths in steps, as [`clock_seasons`](super::clock_seasons) gives them. If `None`, they are found in
-    /// the values; an empty list means no season.
+    /// the values; an empty list means no season, and so does 1.
     pub seasons: Option<Vec<usize>>,
     /// Levels of intervals in percent, above 0 and at most 99.9.
     pub levels: Vec<f64>,
@@ -127,7 +127,10 @@ impl Plan {
 
     fn placed(series: &[Vec<f64>], options: &ForecastOptions, given_rows: Option<usize>) -> Result<Self> {
         check(series, options)?;
-        let given = options.seasons.clone();
+        let mut given = options.seasons.clone();
+        if let Some(seasons) = &mut given {
+            seasons.retain(|&season| season > 1);
+        }
         // Gaps are filled with the season of the clock, since seasons are found in values without gaps.
         let clock = given.as_ref().and_then(|seasons| seasons.iter().copied().min()).unwrap_or(1);
         let histories: Vec<History> = series.par_iter().map(|values| History::new(values, clock)).collect();
@@ -376,8 +379,8 @@ fn check(series: &[Vec<f64>], options: &ForecastOptions) -> Result<()> {
     if let Some(level) = options.levels.iter().find(|level| !(**level > 0.0 && **level <= 99.9)) {
         return Err(Error::invalid("levels", format!("has {level}, expected percentages above 0 and at most 99.9")));
     }
-    if let Some(season) = options.seasons.iter().flatten().find(|season| !(2..=MOST_STEPS).contains(*season)) {
-        return Err(Error::invalid("seasons", format!("has {season}, expected 2 to {MOST_STEPS} steps")));
+    if let Some(season) = options.seasons.iter().flatten().find(|season| !(1..=MOST_STEPS).contains(*season)) {
+        return Err(Error::invalid("seasons", format!("has {season}, expected 1 to {MOST_STEPS} steps")));
     }
     if !series.iter().flatten().any(|value| value.is_finite()) {
         return Err(Error::invalid("series", "have no value; expected at least one number"));
@@ -629,7 +632,7 @@ mod tests {
         let good = ForecastOptions::default();
         assert!(of(&one, &ForecastOptions { horizon: 0, ..good.clone() }).starts_with("horizon: is 0"));
         assert!(of(&one, &ForecastOptions { levels: vec![f64::NAN], ..good.clone() }).starts_with("levels: has NaN"));
-        assert!(of(&one, &ForecastOptions { seasons: Some(vec![1]), ..good.clone() }).starts_with("seasons: has 1"));
+        assert!(of(&one, &ForecastOptions { seasons: Some(vec![0]), ..good.clone() }).starts_with("seasons: has 0"));
         assert!(of(&[], &good).starts_with("series: have no value"));
         assert!(of(&[vec![f64::NAN; 4]], &good).starts_with("series: have no value"));
     }

@@ -43,7 +43,8 @@ pub(crate) struct ForecastArgs {
     /// Levels of the prediction intervals in percent, for example 80,95
     #[arg(long, value_name = "PERCENT", value_delimiter = ',', value_parser = super::percent)]
     pub(crate) levels: Vec<f64>,
-    /// Lengths of seasons in rows, for example 24,168 [default: those of the time stamps, else found in the values]
+    /// Lengths of seasons in rows, for example 24,168, or 1 for none [default: those of the time stamps, else found in
+    /// the values]
     #[arg(long, value_name = "ROWS", value_delimiter = ',', value_parser = super::integer, conflicts_with = "model")]
     pub(crate) season: Vec<usize>,
     /// Forecast with the network alone, or without it [possible values: network, base]

@@ -1,8 +1,10 @@
-//! Nearest places on the plane by a k-d tree.
+//! Nearest places on the plane, or in space, by a k-d tree.
 //!
 //! Bentley, "Multidimensional binary search trees used for associative searching", Communications
 //! of the ACM 18 (1975). Splitting at the median of the wider side keeps clusters and duplicate
 //! places as cheap as anything else.
+
+use std::borrow::Cow;
 
 /// Ranges of at most this many places are searched one by one.
 const LEAF: usize = 8;
@@ -11,8 +13,8 @@ const LEAF: usize = 8;
 const GONE: usize = usize::MAX;
 
 /// A k-d tree: the places in tree order and, at the middle of each range, how the range is split.
-pub(super) struct Nearby<'a> {
-    places: &'a [[f64; 2]],
+pub(super) struct Nearby<'a, const D: usize = 2> {
+    places: Cow<'a, [[f64; D]]>,
     order: Vec<usize>,
     axis: Vec<u8>,
     /// Once places were removed: the position of every place in the order, and the number of places left in every range,
@@ -21,12 +23,14 @@ pub(super) struct Nearby<'a> {
     left: Vec<usize>,
 }
 
-impl<'a> Nearby<'a> {
+impl<'a, const D: usize> Nearby<'a, D> {
     /// Sorts the places into a tree.
-    pub(super) fn new(places: &'a [[f64; 2]]) -> Self {
-        let (order, axis) = ((0..places.len()).collect(), vec![0; places.len()]);
+    pub(super) fn new(places: impl Into<Cow<'a, [[f64; D]]>>) -> Self {
+        let places = places.into();
+        let count = places.len();
+        let (order, axis) = ((0..count).collect(), vec![0; count]);
         let mut tree = Self { places, order, axis, positions: Vec::new(), left: Vec::new() };
-        tree.split(0, places.len());
+        tree.split(0, count);
         tree
     }
 
@@ -75,7 +79,7 @@ impl<'a> Nearby<'a> {
         if high - low <= LEAF {
             return;
         }
-        let places = self.places;
+        let places = &self.places;
         let range = &mut self.order[low..high];
         let extent = |axis: usize| {
             let ends = range.iter().fold((f64::MAX, f64::MIN), |(least, most), &place| {
@@ -83,7 +87,7 @@ impl<'a> Nearby<'a> {
             });
             ends.1 - ends.0
         };
-        let axis = usize::from(extent(1) > extent(0));
+        let axis = (1..D).fold(0, |widest, axis| if extent(axis) > extent(widest) { axis } else { widest });
         let middle = range.len() / 2;
         range.select_nth_unstable_by(middle, |&a, &b| places[a][axis].total_cmp(&places[b][axis]).then(a.cmp(&b)));
         self.axis[low + middle] = axis as u8;
@@ -91,13 +95,13 @@ impl<'a> Nearby<'a> {
         self.split(low + middle + 1, high);
     }
 
-    fn offer(&self, place: usize, found: &mut Found) {
+    fn offer(&self, place: usize, found: &mut Found<D>) {
         if self.positions.get(place) != Some(&GONE) {
             found.offer(place, self.places[place]);
         }
     }
 
-    fn search(&self, low: usize, high: usize, found: &mut Found) {
+    fn search(&self, low: usize, high: usize, found: &mut Found<D>) {
         let middle = low + (high - low) / 2;
         if self.left.get(middle) == Some(&0) {
             return;
@@ -120,17 +124,16 @@ impl<'a> Nearby<'a> {
 }
 
 /// The nearest places so far, nearest first, with squared distances.
-struct Found {
-    from: [f64; 2],
+struct Found<const D: usize> {
+    from: [f64; D],
     node: usize,
     count: usize,
     list: Vec<(f64, usize)>,
 }
 
-impl Found {
-    fn offer(&mut self, place: usize, at: [f64; 2]) {
-        let (x, y) = (at[0] - self.from[0], at[1] - self.from[1]);
-        let distance = x * x + y * y;
+impl<const D: usize> Found<D> {
+    fn offer(&mut self, place: usize, at: [f64; D]) {
+        let distance = (0..D).map(|axis| (at[axis] - self.from[axis]).powi(2)).sum();
         if place != self.node && distance < self.worst() {
             let rank = self.list.partition_point(|&(nearer, _)| nearer <= distance);
             self.list.insert(rank, (distance, place));
@@ -158,7 +161,7 @@ mod tests {
         // A coarse raster, so that many places coincide.
         let places: Vec<[f64; 2]> =
             (0..500).map(|_| [f64::from(random.random_range(0..12)), f64::from(random.random_range(0..40))]).collect();
-        let tree = Nearby::new(&places);
+        let tree = Nearby::new(&places[..]);
         for node in 0..places.len() {
             let distance = |&other: &usize| {
                 (places[node][0] - places[other][0]).powi(2) + (places[node][1] - places[other][1]).powi(2)
@@ -178,7 +181,7 @@ mod tests {
             let places: Vec<[f64; 2]> = (0..count)
                 .map(|_| [f64::from(random.random_range(0..9)), f64::from(random.random_range(0..9))])
                 .collect();
-            let mut tree = Nearby::new(&places);
+            let mut tree = Nearby::new(&places[..]);
             let mut left: Vec<usize> = (0..count).collect();
             while !left.is_empty() {
                 let from = random.random_range(0..count);

@@ -230,6 +230,11 @@ impl Sites {
         &self.coordinates
     }
 
+    /// Latitude and longitude of every node in radians; empty where the metric is not one on a sphere.
+    pub(crate) fn radians(&self) -> &[[f64; 2]] {
+        &self.radians
+    }
+
     /// Latitude and longitude of a node as in the file, also where distances are those of a table; `None` for other
     /// places.
     ///

@@ -72,6 +72,15 @@ const DATE_WORDS: [&str; 6] = ["date", "datum", "datetime", "timestamp", "fecha"
 /// Names under which numbers are serial days, or steps of something else.
 const NOT_DAYS: [&str; 6] = ["timestamp", "time", "year", "period", "time_stamp", "jahr"];
 
+/// Names of columns that hold parts of dates.
+const PARTS: [[&str; 2]; 4] = [["year", "jahr"], ["month", "monat"], ["day", "tag"], ["hour", "stunde"]];
+
+/// The columns that hold dates together, if this column is one of them and there are more.
+pub(super) fn parts_of_dates(header: &Header<'_>, column: &str) -> Vec<Column> {
+    let parts: Vec<Column> = PARTS.iter().filter_map(|names| header.find_any(names)).collect();
+    if parts.len() > 1 && parts.iter().any(|part| part.name == column) { parts } else { vec![] }
+}
+
 /// If true, a column of this name holds dates.
 pub(super) fn is_called_date(name: &str) -> bool {
     let name = name.to_lowercase();

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use super::stamps::{Stamps, Ticks};
+use super::stamps::{Stamps, Ticks, parts_of_dates};
 use super::{Duplicates, ReadOptions};
 use crate::error::shown;
 use crate::series::clock::{Clock, Frequency, Layout, Unit, infer};
@@ -148,6 +148,14 @@ impl Placing<'_> {
         let reason = format!("stamp `{}`{whose} already occurs", shown(&stamp));
         let error = Error::parse(self.path, self.line(row), reason).on_line(self.line(before)).in_field(column);
         let merged = "`--duplicates mean` or `--duplicates last` (`data.duplicates`) takes the mean or the last row of each stamp";
+        let parts = parts_of_dates(self.header, column);
+        if !parts.is_empty() {
+            let names: Vec<String> = parts.iter().map(|part| format!("`{}`", shown(&part.name))).collect();
+            let names = names.join(", ");
+            return error.with_hint(format!(
+                "join {names} to one column `date`, with dates such as `2024-05` or `2024-05-17 09:00`"
+            ));
+        }
         let names: Vec<String> = self.ids.iter().map(|name| format!("`{}`", shown(name))).collect();
         error.with_hint(match self.ids {
             [] => merged.to_owned(),

@@ -83,7 +83,8 @@ pub(super) fn gpx(instance: &Instance, solution: &[usize]) -> String {
 fn description(instance: &Instance, route: &Route) -> String {
     let (stops, length, unit) = (route.visits(), rounded(route.length), instance.sites().unit());
     let load = route.load.map(|load| format!(", load {}", rounded(load))).unwrap_or_default();
-    format!("{stops} stops, {length} {unit}{load}")
+    let plural = if stops == 1 { "stop" } else { "stops" };
+    format!("{stops} {plural}, {length} {unit}{load}")
 }
 
 fn point(instance: &Instance, stop: &Stop) -> String {
@@ -95,12 +96,15 @@ fn point(instance: &Instance, stop: &Stop) -> String {
         }
         None => format!("after {} {}", rounded(stop.arrival), instance.sites().unit()),
     };
+    let amount = stop.amount.zip(instance.amounts()).filter(|(amount, _)| *amount > 0.0);
+    let amount = amount.map(|(amount, (what, _))| format!(", {what} {}", rounded(amount))).unwrap_or_default();
     format!(
-        "    <rtept lat=\"{latitude}\" lon=\"{longitude}\">\n      <name>{name}</name>\n      <desc>{about}</desc>\n    </rtept>\n"
+        "    <rtept lat=\"{latitude}\" lon=\"{longitude}\">\n      <name>{name}</name>\n      <desc>{about}{amount}</desc>\n    \
+         </rtept>\n"
     )
 }
 
-/// Text as XML holds it; control characters, which it cannot hold, are left out.
+/// Text as XML holds it; control characters and U+FFFE and U+FFFF, which it cannot hold, are left out.
 fn escaped(text: &str) -> String {
     let mut all = String::with_capacity(text.len());
     for c in text.chars() {
@@ -108,6 +112,7 @@ fn escaped(text: &str) -> String {
             '&' => all.push_str("&amp;"),
             '<' => all.push_str("&lt;"),
             '>' => all.push_str("&gt;"),
+            '\u{fffe}' | '\u{ffff}' => {}
             c if c.is_control() => {}
             c => all.push(c),
         }

@@ -272,10 +272,11 @@ pub fn construct(vrp: &Vrp, deadline: Option<Instant>) -> Vec<Vec<usize>> {
 /// As [`construct`], with the name of how the routes were found.
 pub(crate) fn construct_named(vrp: &Vrp, deadline: Option<Instant>) -> (&'static str, Vec<Vec<usize>>) {
     if vrp.splits {
+        // Takes the same time whatever the deadline, and so comes before what looks at it.
+        let split = splits::nearest_first(vrp);
         let (mut routes, rest) = splits::full_loads(vrp);
         let (name, whole) = construct_named(&Vrp { demands: &rest, splits: false, ..*vrp }, deadline);
         routes.extend(whole);
-        let split = splits::nearest_first(vrp);
         return if vrp.cost(&split) < vrp.cost(&routes) { ("nearest neighbour", split) } else { (name, routes) };
     }
     let (name, routes) = match deadline {
@@ -360,6 +361,9 @@ fn search(
     progress: Option<Progress>,
 ) -> (Vec<Vec<usize>>, u64) {
     let mut clock = Clock::new(options.deadline);
+    if clock.is_over() {
+        return (routes.to_vec(), 0);
+    }
     let distances = Distances::new(vrp.sites, &mut clock);
     let neighbours = Neighbours::new(vrp.sites, &distances, NEIGHBOURS, Choice::Nearest, &mut clock);
     let descend = |routes: &[Vec<usize>]| match vrp.splits {

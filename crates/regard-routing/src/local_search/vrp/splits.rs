@@ -107,9 +107,14 @@ impl Start {
             let (visits, demands) = (Visits::whole(vrp.demands), vrp.demands.to_vec());
             return Self { visits, routes: routes.to_vec(), demands, full: Vec::new() };
         }
-        let is_full = |route: &Vec<(usize, f64)>| matches!(route[..], [(_, amount)] if amount >= vrp.capacity);
-        let (full, shared): (Vec<_>, Vec<_>) = deliveries(vrp, routes).0.into_iter().partition(is_full);
-        let n = vrp.sites.len();
+        let (n, made) = (vrp.sites.len(), deliveries(vrp, routes).0);
+        let is_full = |route: &[(usize, f64)]| matches!(route, [(_, amount)] if *amount >= vrp.capacity);
+        // Nothing is won by splitting a full load, unless routes with a limit have room for parts of it only: one of each
+        // customer stays in the search then.
+        let mut searched = vec![vrp.limit.is_none(); n];
+        made.iter().filter(|route| !is_full(route)).flatten().for_each(|&(node, _)| searched[node] = true);
+        let leaves = |route: &Vec<(usize, f64)>| is_full(route) && std::mem::replace(&mut searched[route[0].0], true);
+        let (full, shared): (Vec<_>, Vec<_>) = made.into_iter().partition(leaves);
         let (mut demands, mut counts) = (vec![0.0; n], vec![0_usize; n]);
         for &(node, amount) in shared.iter().flatten() {
             demands[node] += amount;

@@ -102,7 +102,7 @@ pub(crate) fn read_tsplib(file: &tsplib::File<'_>) -> Result<Cvrp> {
     demands[..=depot].rotate_right(1);
     let amounts = demands.iter().map(|demand| demand.value).collect();
     let instance = build(depot::first(sites, depot)?, amounts, capacity, split)?.with_service(limit, service)?;
-    match instance.too_far() {
+    match instance.too_far(split) {
         Some((node, reason)) => Err(file.error(demands[node].line, reason).in_field("DISTANCE")),
         None => Ok(instance),
     }
@@ -160,7 +160,7 @@ pub(crate) fn read_csv(
     }
     let instance = build(table.sites()?, demands, capacity, split)?;
     let instance = instance.with_service(table.option("max_length"), table.option("service_time").unwrap_or(0.0))?;
-    match instance.too_far() {
+    match instance.too_far(split) {
         Some((node, reason)) => Err(table.error_at(node, "max_length", reason)),
         None => Ok(instance),
     }

@@ -95,11 +95,13 @@ impl Cvrp {
         })
     }
 
-    /// The first customer whom no route reaches within the limit, and why. With distances of a table a detour may be
+    /// The first customer whom no route reaches within the limit, and why; where deliveries are split, those without
+    /// demand are not visited. With distances of a table a detour may be
     /// shorter than the direct way, so that nothing is known about one customer alone.
-    pub(crate) fn too_far(&self) -> Option<(usize, String)> {
+    pub(crate) fn too_far(&self, split: bool) -> Option<(usize, String)> {
         let limit = self.limit.filter(|_| !matches!(self.sites.metric(), Metric::Explicit(_)))?;
-        let node = (1..self.sites.len()).find(|&node| !depot::within(self.limited_length(&[node]), limit))?;
+        let visited = (1..self.sites.len()).filter(|&node| !split || self.demands[node] > 0.0);
+        let node = { visited }.find(|&node| !depot::within(self.limited_length(&[node]), limit))?;
         let over = self.over_limit(&[node], limit);
         Some((node, format!("node {} alone has a route of length {over}", shown(&self.sites.ids()[node]))))
     }

@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use super::cvrp::search::{cut_to_limit, vrp_options, walk_of};
 use super::cvrp::{self, Cvrp, CvrpEnv, Demands};
+use crate::depot;
 use crate::formats::csv::{self, Sheet};
 use crate::formats::sets::{RawSet, SetField};
 use crate::formats::tsplib::{self, TsplibType};
@@ -85,12 +86,52 @@ impl Sdvrp {
         }
     }
 
+    /// Number of customers without demand: no vehicle visits them.
+    fn customers_without_demand(&self) -> usize {
+        self.0.demands().iter().skip(1).filter(|demand| **demand <= 0.0).count()
+    }
+
+    /// The instance of the customers with demand; `None` where that is all of them.
+    fn part(&self) -> Option<Part> {
+        if self.customers_without_demand() == 0 {
+            return None;
+        }
+        let demands = self.0.demands();
+        let nodes: Vec<usize> = (0..demands.len()).filter(|&node| node == 0 || demands[node] > 0.0).collect();
+        let amounts = nodes.iter().map(|&node| demands[node]).collect();
+        let sites = depot::selected(self.0.sites(), &nodes).ok()?;
+        let part = Cvrp::with_any_demands(sites, amounts, self.0.capacity()).ok()?;
+        let instance = Self(part.with_service(self.0.limit(), self.0.service()).ok()?);
+        Some(Part { instance, nodes })
+    }
+
     /// The problem as the search sees it.
     fn prepared(&self) -> Vrp<'_> {
         let Self(routing) = self;
         Vrp::new(routing.sites(), routing.demands(), routing.capacity())
             .with_limit(routing.limit(), routing.service())
             .with_split_deliveries()
+    }
+}
+
+/// The customers with demand as an instance of their own, and their nodes in the whole one.
+struct Part {
+    instance: Sdvrp,
+    nodes: Vec<usize>,
+}
+
+impl Part {
+    /// A solution of the whole instance without its other customers.
+    fn of_whole(&self, solution: &[usize]) -> Vec<usize> {
+        let place = |node: usize| self.nodes.binary_search(&node).ok();
+        let of_route = |route: Vec<usize>| route.into_iter().filter_map(place).collect();
+        let routes: Vec<Vec<usize>> = routes_of(solution).into_iter().map(of_route).collect();
+        walk_of(&routes.into_iter().filter(|route| !route.is_empty()).collect::<Vec<_>>())
+    }
+
+    /// A solution of the part as one of the whole instance.
+    fn in_whole(&self, solution: &[usize]) -> Vec<usize> {
+        solution.iter().map(|&node| self.nodes[node]).collect()
     }
 }
 
@@ -110,7 +151,13 @@ impl SolverInstance for Sdvrp {
     }
 
     fn note(&self) -> Option<String> {
-        self.0.note()
+        let unvisited = match self.customers_without_demand() {
+            0 => None,
+            1 => Some("1 customer without demand is not visited".to_owned()),
+            count => Some(format!("{count} customers without demand are not visited")),
+        };
+        let notes: Vec<String> = unvisited.into_iter().chain(self.0.note()).collect();
+        (!notes.is_empty()).then(|| notes.join("; "))
     }
 
     fn with_best_known(self, best: Option<f64>) -> Self {
@@ -146,6 +193,9 @@ impl SolverInstance for Sdvrp {
     }
 
     fn repair(&self, solution: Vec<usize>) -> Option<Vec<usize>> {
+        let visited = self.part().map(|part| part.in_whole(&part.of_whole(&solution)));
+        let shorter = visited.filter(|walk| self.cost(walk) <= self.cost(&solution));
+        let solution = shorter.unwrap_or(solution);
         if SolverInstance::check(self, &solution).is_ok() {
             return Some(solution);
         }
@@ -155,18 +205,29 @@ impl SolverInstance for Sdvrp {
     }
 
     fn construct(&self, deadline: Option<Instant>) -> Option<(&'static str, Vec<usize>)> {
+        if let Some(part) = self.part() {
+            let (name, walk) = SolverInstance::construct(&part.instance, deadline)?;
+            return Some((name, part.in_whole(&walk)));
+        }
         let (name, routes) = vrp::construct_named(&self.prepared(), deadline);
         Some((name, walk_of(&routes)))
     }
 
     fn local_search(&self, solution: Vec<usize>, options: &LocalSearchOptions) -> Vec<usize> {
+        if let Some(part) = self.part() {
+            let walk = SolverInstance::local_search(&part.instance, part.of_whole(&solution), options);
+            let walk = part.in_whole(&walk);
+            let is_better = self.cost(&walk) < self.cost(&solution) && SolverInstance::check(self, &walk).is_ok();
+            return if is_better { walk } else { solution };
+        }
         let (prepared, work) = (self.prepared(), vrp_options(self.0.len(), options));
         let mut start = routes_of(&solution);
         if self.0.len() <= TWO_STARTS_UP_TO {
             let descent = VrpOptions { iterations: 0, threads: 1, ..work.clone() };
             let descended = |routes| vrp::improve(&prepared, routes, &descent, None);
             let [given, constructed] = [start, vrp::construct(&prepared, options.deadline)].map(descended);
-            start = if constructed.after < given.after { constructed.routes } else { given.routes };
+            // A start that does not keep the rules has no cost.
+            start = if given.after <= constructed.after { given.routes } else { constructed.routes };
         }
         let progress = |_: f64, cost: f64| options.best.offer(cost);
         let found = vrp::improve(&prepared, start, &work, Some(&progress));

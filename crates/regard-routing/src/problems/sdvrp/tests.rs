@@ -101,6 +101,45 @@ fn an_expired_deadline_leaves_a_solution_that_is_no_worse() {
     assert!(SolverInstance::value(&instance, &found) <= SolverInstance::value(&instance, &start));
 }
 
+#[test]
+fn full_loads_are_split_where_routes_have_a_limit() {
+    let points = vec![[73.0, 69.0], [48.0, 30.0], [94.0, 67.0], [18.0, 70.0], [98.0, 13.0]];
+    let sites = Sites::euclidean("four", points).unwrap();
+    let cvrp = Cvrp::with_any_demands(sites, vec![0.0, 5.0, 4.0, 1.0, 4.0], 5.0).unwrap();
+    let instance = Sdvrp(cvrp.with_limit(184.0, 0.0).unwrap());
+    // The first customer gets a part behind the last one, and the rest before the third: nothing else fits the limit.
+    let best = instance.0.cost(&[vec![4, 1], vec![1, 3], vec![2]]);
+    let start = SolverInstance::construct(&instance, None).unwrap().1;
+    assert!(SolverInstance::value(&instance, &start) > best + 1.0);
+    let found = SolverInstance::local_search(&instance, start, &LocalSearchOptions::default());
+    SolverInstance::check(&instance, &found).unwrap();
+    assert!((SolverInstance::value(&instance, &found) - best).abs() < 1e-9);
+}
+
+#[test]
+fn customers_without_demand_change_nothing() {
+    let wanting = heavy(7, 40, 0.6, false);
+    let (sites, demands) = (wanting.0.sites(), wanting.0.demands());
+    // One more customer beside each, who wants nothing.
+    let beside = sites.places().iter().skip(1).map(|[x, y]| [x + 1.0, y + 1.0]);
+    let points: Vec<[f64; 2]> = sites.places().iter().copied().chain(beside).collect();
+    let demands = [demands.to_vec(), vec![0.0; 40]].concat();
+    let instance = Sdvrp::new(Sites::euclidean("some", points).unwrap(), demands, 100.0).unwrap();
+    assert_eq!(SolverInstance::note(&instance).unwrap(), "40 customers without demand are not visited");
+    let options = LocalSearchOptions::default();
+    let solved = |instance: &Sdvrp| {
+        let (_, start) = SolverInstance::construct(instance, None).unwrap();
+        SolverInstance::local_search(instance, start, &options)
+    };
+    let (found, compared) = (solved(&instance), solved(&wanting));
+    SolverInstance::check(&instance, &found).unwrap();
+    assert_eq!(found, compared);
+    let detour: Vec<usize> =
+        compared.iter().flat_map(|&node| if node == 0 { vec![0] } else { vec![node, node + 40] }).collect();
+    SolverInstance::check(&instance, &detour).unwrap();
+    assert_eq!(SolverInstance::repair(&instance, detour).unwrap(), compared);
+}
+
 /// Any demands; `kind` chooses fractions, a limit on the length of routes, and distances that differ by direction.
 fn any_instance(seed: u64, customers: usize, kind: u8) -> Sdvrp {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
