@@ -75,10 +75,10 @@ const NOT_DAYS: [&str; 6] = ["timestamp", "time", "year", "period", "time_stamp"
 /// Names of columns that hold parts of dates.
 const PARTS: [[&str; 2]; 4] = [["year", "jahr"], ["month", "monat"], ["day", "tag"], ["hour", "stunde"]];
 
-/// The columns that hold dates together, if this column is one of them and there are more.
-pub(super) fn parts_of_dates(header: &Header<'_>, column: &str) -> Vec<Column> {
-    let parts: Vec<Column> = PARTS.iter().filter_map(|names| header.find_any(names)).collect();
-    if parts.len() > 1 && parts.iter().any(|part| part.name == column) { parts } else { vec![] }
+/// Names of the columns that hold dates together, if this column is one of them and there are more.
+pub(super) fn parts_of_dates(header: &Header<'_>, column: &str) -> Vec<String> {
+    let parts: Vec<String> = PARTS.iter().filter_map(|names| header.find_any(names)).map(|part| part.name).collect();
+    if parts.len() > 1 && parts.iter().any(|part| part == column) { parts } else { vec![] }
 }
 
 /// If true, a column of this name holds dates.

@@ -148,25 +148,23 @@ impl Placing<'_> {
         let reason = format!("stamp `{}`{whose} already occurs", shown(&stamp));
         let error = Error::parse(self.path, self.line(row), reason).on_line(self.line(before)).in_field(column);
         let merged = "`--duplicates mean` or `--duplicates last` (`data.duplicates`) takes the mean or the last row of each stamp";
-        let parts = parts_of_dates(self.header, column);
-        if !parts.is_empty() {
-            let names: Vec<String> = parts.iter().map(|part| format!("`{}`", shown(&part.name))).collect();
-            let names = names.join(", ");
-            return error.with_hint(format!(
-                "join {names} to one column `date`, with dates such as `2024-05` or `2024-05-17 09:00`"
-            ));
-        }
-        let names: Vec<String> = self.ids.iter().map(|name| format!("`{}`", shown(name))).collect();
-        error.with_hint(match self.ids {
-            [] => merged.to_owned(),
-            [one] => format!(
+        let named = |names: &[String], between: &str| {
+            names.iter().map(|name| format!("`{}`", shown(name))).collect::<Vec<_>>().join(between)
+        };
+        error.with_hint(match (parts_of_dates(self.header, column).as_slice(), self.ids) {
+            (parts @ [_, ..], _) => format!(
+                "join {} to one column `date`, with dates such as `2024-05` or `2024-05-17 09:00`",
+                named(parts, ", ")
+            ),
+            (_, []) => merged.to_owned(),
+            (_, [one]) => format!(
                 "where {} names series, `--id {}` (`data.id`) reads each of them; {merged}",
-                names[0],
+                named(self.ids, ""),
                 shown(one)
             ),
             _ => format!(
                 "where {} name series together, join these columns to one and name it by `--id` (`data.id`); {merged}",
-                names.join(" and ")
+                named(self.ids, " and ")
             ),
         })
     }

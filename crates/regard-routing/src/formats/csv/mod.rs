@@ -569,8 +569,7 @@ impl<'s, 't> DepotTable<'s, 't> {
         Error::parse(self.sheet.path, line, reason).in_field(name)
     }
 
-    /// The numbers of a column, the depot's first; `check` gives the fault of one. The
-    /// depot's may be empty, and must be 0 where `zero_at_depot` is true.
+    /// The numbers of a column, the depot's first. The depot's may be empty, and must be 0 where `zero_at_depot` is true.
     pub(crate) fn amounts(&self, column: &str, zero_at_depot: bool) -> Result<Vec<f64>> {
         let column = self.column(column)?;
         let (at, name) = column;
