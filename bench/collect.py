@@ -4,7 +4,7 @@
     python bench/collect.py eval  --regard BIN --model DIR --set tsp20 [--limit N] [-- more arguments of regard eval]
     python bench/collect.py solve --regard BIN [--model DIR] FILE... [-- more arguments of regard solve]
     python bench/collect.py lib   --regard BIN [--model DIR] --collection NAME FOLDER... [-- more arguments of bench lib]
-    python bench/collect.py table --regard BIN --runs FOLDER [--table set-transformer] [-- more arguments of bench paper, such as --rows max]
+    python bench/collect.py table --regard BIN --runs FOLDER [--table set-transformer] [--join] [-- more arguments of bench paper, such as --rows max]
     python bench/collect.py folds --regard BIN --name NAME FILE [--experiment sets/mil] [-- more arguments of regard eval]
     python bench/collect.py train DIR [--name NAME] [--commit C] [--machine M] [--threads N]
 
@@ -17,6 +17,7 @@ Instances and imported models stay where they are; only names and numbers are sa
 import argparse
 import datetime
 import json
+import math
 import os
 import re
 import subprocess
@@ -77,6 +78,7 @@ def arguments(words):
     table_ = verbs.add_parser("table", parents=[shared])
     table_.add_argument("--runs", required=True, help="folder of the runs")
     table_.add_argument("--table", default="set-transformer", help="or graph-transformer, patchtst")
+    table_.add_argument("--join", action="store_true", help="join the seeds of these runs with those on record, instead of replacing them")
     folds_ = verbs.add_parser("folds", parents=[shared])
     folds_.add_argument("--name", required=True, help="of the data")
     folds_.add_argument("--experiment", default="sets/mil")
@@ -141,9 +143,27 @@ def table(options, extra, record):
     rows = [row | {"arguments": extra} for row in rows]
     path = options.out / f"table-{options.table}.json"
     known = {row["name"]: row for row in (json.loads(path.read_text())["rows"] if path.exists() else [])}
+    if options.join:
+        rows = [joined(known[row["name"]], row) for row in rows]
     del record["arguments"]
     record |= {"table": options.table, "rows": list((known | {row["name"]: row for row in rows}).values())}
     return f"table-{options.table}"
+
+
+def joined(known, more):
+    """A row over the seeds on record and those of other runs."""
+    if twice := sorted(set(known["seeds"]) & set(more["seeds"])):
+        sys.exit(f"{known['name']}: seeds on record already: {twice}")
+    both = known | {name: known[name] + more[name] for name in ("seeds", "steps", "seconds")}
+    sizes = [len(row["seeds"]) for row in (known, more)]
+    both["ours"] = [sum(size * mean for size, mean in zip(sizes, means)) / sum(sizes) for means in zip(known["ours"], more["ours"])]
+    both["deviations"] = []
+    for means, deviations in zip(zip(known["ours"], more["ours"]), zip(known["deviations"], more["deviations"])):
+        # Sums of squares within both, where one seed has no deviation, and between them.
+        within = sum((size - 1) * (deviation or 0) ** 2 for size, deviation in zip(sizes, deviations))
+        between = sizes[0] * sizes[1] / sum(sizes) * (means[0] - means[1]) ** 2
+        both["deviations"].append(math.sqrt((within + between) / (sum(sizes) - 1)))
+    return both
 
 
 def folds(options, extra, record):
