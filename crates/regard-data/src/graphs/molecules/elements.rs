@@ -67,6 +67,32 @@ pub(super) fn valences(symbol: &str, charge: i8) -> &'static [u8] {
     }
 }
 
+/// Hydrogens of an atom without brackets whose bonds have this sum of orders.
+pub(super) fn implicit_hydrogens(symbol: &str, orders: u32) -> u8 {
+    let filled = valences(symbol, 0).iter().find(|valence| u32::from(**valence) >= orders);
+    filled.map_or(0, |valence| valence - orders as u8)
+}
+
+/// Electrons in the outer shell of an element of the main groups 13 to 17.
+pub(super) fn outer_electrons(symbol: &str) -> Option<i32> {
+    Some(match symbol {
+        "B" | "Al" | "Ga" | "In" | "Tl" => 3,
+        "C" | "Si" | "Ge" | "Sn" | "Pb" => 4,
+        "N" | "P" | "As" | "Sb" | "Bi" => 5,
+        "O" | "S" | "Se" | "Te" | "Po" => 6,
+        "F" | "Cl" | "Br" | "I" | "At" => 7,
+        _ => return None,
+    })
+}
+
+/// If true, `other` draws electrons from `symbol`, as RDKit judges: it has more outer electrons, or as many in a smaller
+/// shell.
+pub(super) fn is_more_electronegative(other: &str, symbol: &str) -> bool {
+    let number = |symbol: &str| SYMBOLS.iter().position(|known| *known == symbol);
+    let key = |symbol: &str| outer_electrons(symbol).map(|outer| (outer, std::cmp::Reverse(number(symbol))));
+    key(other) > key(symbol)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

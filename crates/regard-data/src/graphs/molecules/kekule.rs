@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::SmilesError;
+use super::aromaticity;
 use super::elements::valences;
 use super::matching::matching;
 use super::smiles::Written;
@@ -13,7 +14,7 @@ use super::smiles::Written;
 /// bonds: a perfect matching. Where several are possible, atoms take the first neighbour that is free, in
 /// the order of [`ranks`], so that the form depends on the molecule and not on how it is written: networks
 /// learn more from few molecules whose equal parts are drawn alike. The others (`[nH]`, `o`, `c(=O)`) get
-/// none.
+/// none. Molecules without aromatic atoms in the text get them from [`aromaticity::perceive`] before.
 pub(super) fn localise(written: &mut Written) -> Result<(), SmilesError> {
     mark_rings(written);
     for bond in &mut written.bonds {
@@ -27,7 +28,8 @@ pub(super) fn localise(written: &mut Written) -> Result<(), SmilesError> {
     if let Some(atom) = written.atoms.iter().find(|atom| atom.aromatic && !atom.ring) {
         return Err(SmilesError::new(atom.at, "the atom is written as aromatic and is in no ring"));
     }
-    let short = short_of_a_bond(written);
+    let mut short = short_of_a_bond(written);
+    aromaticity::perceive(written, &mut short);
     let places = ranks(written);
     let mut neighbours = vec![Vec::new(); written.atoms.len()];
     for (at, bond) in written.bonds.iter().enumerate().filter(|(_, bond)| bond.aromatic) {
@@ -338,7 +340,13 @@ mod tests {
     #[test]
     fn a_long_chain_takes_time_by_its_length() {
         let begun = std::time::Instant::now();
-        for text in ["C".repeat(60_000), format!("c1ccccc1{}", "C".repeat(60_000)), "c1ccccc1".repeat(8000)] {
+        for text in [
+            "C".repeat(60_000),
+            format!("c1ccccc1{}", "C".repeat(60_000)),
+            "c1ccccc1".repeat(8000),
+            "C1=CC=CC=C1".repeat(8000),
+            format!("C1{}=1", "=CC".repeat(60_000 / 2)),
+        ] {
             assert_eq!(
                 crate::graphs::molecules::Molecule::parse(&text).unwrap().atoms().len(),
                 text.matches(['c', 'C']).count()

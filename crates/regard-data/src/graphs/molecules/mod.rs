@@ -6,6 +6,9 @@
 //! its element and puts charge, hydrogens, degree, aromaticity, ring and chirality beside it as numbers;
 //! bonds of aromatic rings are a type of their own.
 //!
+//! Aromatic rings may be written with small letters or with alternating double bonds. A molecule without small letters is
+//! tested for aromaticity, as RDKit does it; in others the small letters say what is aromatic.
+//!
 //! ```
 //! use regard_data::graphs::molecules::{Molecule, Rule};
 //!
@@ -17,6 +20,7 @@
 //! # Ok::<(), regard_data::graphs::molecules::SmilesError>(())
 //! ```
 
+mod aromaticity;
 mod bracket;
 mod elements;
 mod kekule;
@@ -41,9 +45,9 @@ pub struct Molecule {
 pub struct Atom {
     /// Symbol of the element, `*` for any.
     pub symbol: &'static str,
-    /// Written in small letters, or on an aromatic bond.
+    /// Written in small letters, or on an aromatic bond, written or found.
     pub aromatic: bool,
-    /// Written in brackets.
+    /// Written in brackets, or aromatic with a hydrogen that needs them in small letters (`[nH]`).
     pub bracket: bool,
     /// Hydrogens at the atom, written or not.
     pub hydrogens: u8,
@@ -132,24 +136,27 @@ impl Molecule {
 
     /// Sum of the orders of each atom's bonds.
     fn orders(&self) -> Vec<u32> {
-        let mut sums = vec![0; self.atoms.len()];
-        for bond in &self.bonds {
-            sums[bond.a as usize] += u32::from(bond.order);
-            sums[bond.b as usize] += u32::from(bond.order);
-        }
-        sums
+        orders(self.atoms.len(), &self.bonds)
     }
 
     /// Atoms without brackets have as many hydrogens as fill the lowest valence that their bonds fit.
     fn fill_valences(&mut self) {
         for (sum, atom) in self.orders().into_iter().zip(&mut self.atoms) {
             if !atom.bracket {
-                let valences = elements::valences(atom.symbol, 0);
-                let filled = valences.iter().find(|valence| u32::from(**valence) >= sum);
-                atom.hydrogens = filled.map_or(0, |valence| valence - sum as u8);
+                atom.hydrogens = elements::implicit_hydrogens(atom.symbol, sum);
             }
         }
     }
+}
+
+/// Sum of the orders of each atom's bonds.
+fn orders(atoms: usize, bonds: &[Bond]) -> Vec<u32> {
+    let mut sums = vec![0; atoms];
+    for bond in bonds {
+        sums[bond.a as usize] += u32::from(bond.order);
+        sums[bond.b as usize] += u32::from(bond.order);
+    }
+    sums
 }
 
 /// Folds plain hydrogen atoms into the atom they are bound to.

@@ -129,3 +129,111 @@ fn cut_and_damaged_molecules_never_panic() {
         }
     }
 }
+
+/// Atoms and bonds by both rules, in an order that does not depend on the text: an atom is known by its surroundings.
+fn unordered(smiles: &str) -> Vec<u64> {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let hash = |value: &dyn Fn(&mut DefaultHasher)| {
+        let mut hasher = DefaultHasher::new();
+        value(&mut hasher);
+        hasher.finish()
+    };
+    let molecule = Molecule::parse(smiles).unwrap_or_else(|error| panic!("{smiles}: {error}"));
+    let own = |at: usize| {
+        let atom = &molecule.atoms[at];
+        let numbers = (atom.charge, atom.hydrogens, atom.aromatic, atom.ring, atom.chiral);
+        hash(&|hasher| (atom.symbol, numbers, molecule.atom_type(at, Rule::Zinc)).hash(hasher))
+    };
+    let mut names: Vec<u64> = (0..molecule.atoms.len()).map(own).collect();
+    for _ in 0..names.len() {
+        let mut around: Vec<Vec<_>> = vec![Vec::new(); names.len()];
+        for bond in &molecule.bonds {
+            let kind = (bond.order, bond.aromatic, bond.ring);
+            around[bond.a as usize].push((kind, names[bond.b as usize]));
+            around[bond.b as usize].push((kind, names[bond.a as usize]));
+        }
+        around.iter_mut().for_each(|around| around.sort_unstable());
+        names = names.iter().zip(&around).map(|both| hash(&|hasher| both.hash(hasher))).collect();
+    }
+    names.sort_unstable();
+    names
+}
+
+#[test]
+fn aromatic_rings_may_be_written_with_double_bonds() {
+    for (aromatic, kekule) in [
+        ("c1ccccc1", "C1=CC=CC=C1"),
+        ("Cc1ccccc1C", "CC1=CC=CC=C1C"),
+        ("Cc1ccccc1C", "CC1=C(C)C=CC=C1"),
+        ("c1ccc2ccccc2c1", "C1=CC=C2C=CC=CC2=C1"),
+        ("c1ccc2ccccc2c1", "C1=CC2=CC=CC=C2C=C1"),
+        ("c1ccc2cc3ccccc3cc2c1", "C1=CC=C2C=C3C=CC=CC3=CC2=C1"),
+        ("c1ccc(cc1)-c1ccccc1", "C1=CC=C(C=C1)C1=CC=CC=C1"),
+        ("CC(=O)Oc1ccccc1C(=O)O", "CC(=O)OC1=CC=CC=C1C(=O)O"),
+        ("Oc1ccccc1", "OC1=CC=CC=C1"),
+        ("c1ccncc1", "C1=CC=NC=C1"),
+        ("c1cc[nH]c1", "C1=CNC=C1"),
+        ("c1cc[nH]c1", "[H]N1C=CC=C1"),
+        ("Cn1cccc1", "CN1C=CC=C1"),
+        ("c1ccoc1", "C1=COC=C1"),
+        ("c1ccsc1", "C1=CSC=C1"),
+        ("c1cc[se]c1", "C1=C[Se]C=C1"),
+        ("c1c[nH]cn1", "C1=CNC=N1"),
+        ("c1cscn1", "C1=CSC=N1"),
+        ("c1nc[nH]n1", "C1=NC=NN1"),
+        ("c1ccc2[nH]ccc2c1", "C1=CC=C2C(=C1)C=CN2"),
+        ("c1ccc2ncccc2c1", "C1=CC=C2C(=C1)C=CC=N2"),
+        ("c1ccc2occc2c1", "C1=CC=C2C(=C1)C=CO2"),
+        ("c1ncc2[nH]cnc2n1", "C1=C2C(=NC=N1)N=CN2"),
+        ("Cn1cnc2c1c(=O)n(C)c(=O)n2C", "CN1C=NC2=C1C(=O)N(C(=O)N2C)C"),
+        ("O=c1cccc[nH]1", "C1=CC(=O)NC=C1"),
+        ("O=c1cc[nH]c(=O)[nH]1", "C1=CNC(=O)NC1=O"),
+        ("O=c1cccccc1", "C1=CC=CC(=O)C=C1"),
+        ("c1cc[nH+]cc1", "C1=CC=[NH+]C=C1"),
+        ("C[n+]1ccccc1", "C[N+]1=CC=CC=C1"),
+        ("[O-][n+]1ccccc1", "[O-][N+]1=CC=CC=C1"),
+        ("O=n1ccccc1", "O=N1=CC=CC=C1"),
+        ("c1cc[o+]cc1", "C1=CC=[O+]C=C1"),
+        ("c1cc[cH-]c1", "C1=CC=C[CH-]1"),
+        ("c1ccc[cH+]cc1", "C1=CC=C[CH+]C=C1"),
+        ("c1c[n-]cn1", "C1=C[N-]C=N1"),
+        ("C=c1ccc(=C)cc1", "C=C1C=CC(=C)C=C1"),
+        // The bond that both rings of azulene share is on no outline with 4n+2 electrons.
+        ("c1ccc2cccc-2cc1", "C1=CC=C2C=CC=C2C=C1"),
+        ("c1ccc2c(c1)-c1ccccc1-2", "C1=CC=C2C(=C1)C1=CC=CC=C12"),
+        ("O=c1ccc(=O)c2occoc1=2", "O=C1C=CC(=O)C2=C1OC=CO2"),
+        ("C1=Cc2cc3ccc(cc4nc(cc5ccc(cc1n2)[nH]5)C=C4)[nH]3", "C1=CC2=NC1=CC1=CC=C(N1)C=C1C=CC(=N1)C=C1C=CC(=C2)N1"),
+        ("c1ccccc1.Cc1ccccc1", "c1ccccc1.CC1=CC=CC=C1"),
+    ] {
+        assert_eq!(unordered(aromatic), unordered(kekule), "{aromatic} {kekule}");
+    }
+}
+
+#[test]
+fn rings_without_aromatic_electrons_keep_their_double_bonds() {
+    for (smiles, doubles_expected) in [
+        ("C1=CC=CC=CC=C1", 4),
+        ("C1=CC=CCC1", 2),
+        ("O=C1C=CC(=O)C=C1", 4),
+        ("C1C=CC=C1", 2),
+        ("C=C1C=CC=C1", 3),
+        ("O=C1OC(=O)C=C1", 3),
+        ("C1=CC=C1", 2),
+        ("O=S1C=CC=C1", 3),
+        ("C1=C[N]C=C1", 2),
+        ("C1C2=CC=CC=C1C=CC=C2", 5),
+        ("O1C=CC=CC=CC=C1", 4),
+    ] {
+        let molecule = Molecule::parse(smiles).unwrap();
+        assert!(molecule.atoms.iter().all(|atom| !atom.aromatic), "{smiles}");
+        assert!(molecule.bonds.iter().all(|bond| !bond.aromatic), "{smiles}");
+        assert_eq!(doubles(smiles), doubles_expected, "{smiles}");
+    }
+}
+
+#[test]
+fn molecules_with_aromatic_letters_stay_as_they_are_written() {
+    let molecule = Molecule::parse("c1ccccc1C1=CC=CC=C1").unwrap();
+    assert_eq!(molecule.atoms.iter().filter(|atom| atom.aromatic).count(), 6);
+    assert_eq!(molecule.bonds.iter().filter(|bond| bond.aromatic).count(), 6);
+}
