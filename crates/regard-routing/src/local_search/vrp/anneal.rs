@@ -48,7 +48,7 @@ pub(super) fn anneal(
     };
     let tolerance = 1e-12 * cost.abs();
     let mut random = Pcg64Mcg::seed_from_u64(seed);
-    let (mut ruin, mut recreate) = (Ruin::new(), Recreate::new(plan));
+    let (mut ruin, mut recreate) = (Ruin::new(), Recreate::new(plan).until(schedule.clock()));
     let (mut best, mut temperature, mut reports) = (cost, 0.0, 0.0);
     while schedule.go_on() {
         if schedule.looked() {

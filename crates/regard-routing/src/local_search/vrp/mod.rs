@@ -26,6 +26,7 @@
 
 mod anneal;
 mod descent;
+mod growth;
 mod plan;
 mod recreate;
 mod route_minimization;
@@ -49,6 +50,7 @@ pub use self::windows::Windows;
 use self::{
     anneal::anneal,
     descent::descend,
+    growth::Growth,
     plan::Plan,
     schedule::Schedule,
     splits::{Start, Visits, settle},
@@ -163,6 +165,17 @@ impl<'a> Vrp<'a> {
         self.windows.is_none_or(|windows| windows.allow(route, |a, b| self.sites.distance(a, b)))
     }
 
+    /// The time at which vehicles leave the depot, 0 without windows.
+    fn opening(&self) -> f64 {
+        self.windows.map_or(0.0, |windows| windows.ready[0])
+    }
+
+    /// As [`Windows::departure`]; without windows time stands still.
+    #[inline]
+    fn departure(&self, node: usize, time: f64, distance: f64) -> Option<f64> {
+        self.windows.map_or(Some(time), |windows| windows.departure(node, time, distance))
+    }
+
     /// If true, a vehicle holds this load.
     #[inline]
     fn holds(&self, load: f64) -> bool {
@@ -248,6 +261,10 @@ pub fn improve(vrp: &Vrp, routes: Vec<Vec<usize>>, options: &VrpOptions, progres
         return Improved { routes, before: f64::NAN, after: f64::NAN, iterations: 0 };
     }
     let before = vrp.cost(&routes);
+    if Clock::new(options.deadline).is_over() {
+        return Improved { routes, before, after: before, iterations: 0 };
+    }
+    let search = if vrp.splits { search_without_full_loads } else { search };
     let (found, iterations) = search(vrp, &routes, options, progress);
     let after = vrp.cost(&found);
     if after < before && vrp.keeps(&found) {
@@ -272,12 +289,19 @@ pub fn construct(vrp: &Vrp, deadline: Option<Instant>) -> Vec<Vec<usize>> {
 /// As [`construct`], with the name of how the routes were found.
 pub(crate) fn construct_named(vrp: &Vrp, deadline: Option<Instant>) -> (&'static str, Vec<Vec<usize>>) {
     if vrp.splits {
-        // Takes the same time whatever the deadline, and so comes before what looks at it.
-        let split = splits::nearest_first(vrp);
-        let (mut routes, rest) = splits::full_loads(vrp);
+        // What comes after it takes all the time that is left.
+        let half = deadline.and_then(|deadline| {
+            let left = deadline.saturating_duration_since(Instant::now());
+            (deadline - left / 2).checked_add(quick::GRACE)
+        });
+        let split = splits::nearest_first(vrp, &mut Clock::new(half));
+        let (full, rest) = splits::full_loads(vrp);
         let (name, whole) = construct_named(&Vrp { demands: &rest, splits: false, ..*vrp }, deadline);
-        routes.extend(whole);
-        return if vrp.cost(&split) < vrp.cost(&routes) { ("nearest neighbour", split) } else { (name, routes) };
+        let routes: Vec<Vec<usize>> = full.into_iter().map(|node| vec![node]).chain(whole).collect();
+        return match split {
+            Some(split) if vrp.cost(&split) < vrp.cost(&routes) => ("nearest neighbour", split),
+            _ => (name, routes),
+        };
     }
     let (name, routes) = match deadline {
         Some(deadline) => savings::construct_quickly(vrp, deadline),
@@ -329,13 +353,13 @@ pub(crate) fn repair(vrp: &Vrp, routes: &[Vec<usize>]) -> Option<Vec<Vec<usize>>
     let mut seen = vec![false; n];
     let mut kept: Vec<Vec<usize>> = Vec::new();
     for route in routes {
-        let mut part = Vec::new();
+        let (mut part, mut growth) = (Vec::new(), Growth::start(vrp));
         for &node in route.iter().filter(|&&node| node > 0 && node < n) {
-            part.push(node);
-            if seen[node] || !vrp.allows(&part) {
-                part.pop();
-            } else {
+            let longer = growth.then(vrp, node);
+            if !seen[node] && longer.is_allowed(vrp) {
+                part.push(node);
                 seen[node] = true;
+                growth = longer;
             }
         }
         kept.push(part);
@@ -351,6 +375,23 @@ pub(crate) fn repair(vrp: &Vrp, routes: &[Vec<usize>]) -> Option<Vec<Vec<usize>>
         plan.save();
         plan.saved()
     })
+}
+
+/// As [`search`] where deliveries are split: full loads of single customers, which may be very many, are set apart once
+/// and not in every step.
+fn search_without_full_loads(
+    vrp: &Vrp,
+    routes: &[Vec<usize>],
+    options: &VrpOptions,
+    progress: Option<Progress>,
+) -> (Vec<Vec<usize>>, u64) {
+    let (full, shared, demands) = splits::full_loads_apart(vrp, routes);
+    let rest = Vrp { demands: &demands, ..*vrp };
+    let cost = splits::cost_of_full(vrp, &full);
+    let report = progress.map(|report| move |done, shared: f64| report(done, cost + shared));
+    let report = report.as_ref().map(|report| report as Progress);
+    let (found, iterations) = search(&rest, &shared, options, report);
+    (full.into_iter().map(|node| vec![node]).chain(found).collect(), iterations)
 }
 
 /// Descent, annealing in every chain, descent again.
@@ -371,7 +412,7 @@ fn search(
         false => descend(vrp, &distances, &neighbours, routes, options.deadline),
     };
     let start = Start::of(vrp, &descend(routes));
-    let (rest, full) = (Vrp { demands: &start.demands, ..*vrp }, start.cost_of_full(vrp));
+    let (rest, full) = (Vrp { demands: &start.demands, ..*vrp }, splits::cost_of_full(vrp, &start.full));
     let customers = vrp.sites.len().saturating_sub(1);
     let iterations = options.iterations.min(customers.saturating_mul(customers).saturating_mul(USEFUL));
     let chain = |number: usize| {

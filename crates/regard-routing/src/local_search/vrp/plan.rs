@@ -101,6 +101,10 @@ impl<'a> Plan<'a> {
         };
         for route in routes.iter().filter(|route| !route.is_empty()) {
             let number = plan.an_empty_route();
+            if let Some(times) = &mut plan.times {
+                // They are formed once the route is complete, not at every stop.
+                times.outdate(number);
+            }
             let mut before = plan.depot_of(number);
             for &node in route {
                 plan.put_in(node as Node, before);

@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng, seq::SliceRandom};
 use rand_pcg::Pcg64Mcg;
 
 use super::{
-    Neighbours, Node, ROUNDING, Row,
+    Clock, Neighbours, Node, ROUNDING, Row,
     plan::{Plan, Stop},
     ruin::Ruin,
     splits::Splitting,
@@ -23,6 +23,8 @@ pub(super) struct Recreate {
     to_depot: Vec<f64>,
     /// Places where deliveries are split.
     splitting: Splitting,
+    /// Once it is over, customers stay absent.
+    clock: Option<Clock>,
 }
 
 impl Recreate {
@@ -34,10 +36,15 @@ impl Recreate {
     pub(super) fn with(plan: &Plan, splitting: Splitting) -> Self {
         let from_depot = (0..plan.vrp.sites.len()).map(|node| plan.distances.of(0, node as Node)).collect();
         let to_depot = (0..plan.vrp.sites.len()).map(|node| plan.distances.of(node as Node, 0)).collect();
-        Self { from_depot, to_depot, splitting }
+        Self { from_depot, to_depot, splitting, clock: None }
     }
 
-    /// Puts every absent customer back; those for which there is no place stay absent.
+    /// Leaves customers absent once this clock is over: a long route with windows takes a step per stop for each of them.
+    pub(super) fn until(self, clock: Clock) -> Self {
+        Self { clock: Some(clock), ..self }
+    }
+
+    /// Puts every absent customer back; those for which there is no place or no time stay absent.
     pub(super) fn recreate(
         &mut self,
         plan: &mut Plan,
@@ -49,17 +56,20 @@ impl Recreate {
         plan.form_times();
         let Ruin { absent, routes, .. } = ruin;
         if plan.vrp.splits {
-            let Self { from_depot, to_depot, splitting } = self;
+            let Self { from_depot, to_depot, splitting, .. } = self;
             let home = |node: Node| [from_depot[node as usize], to_depot[node as usize]];
             absent.retain(|&node| !splitting.put_in(plan, node, home(node), routes, neighbours, random));
             return;
         }
-        absent.retain(|&node| match self.cheapest(plan, node, routes, neighbours, random) {
-            Some(before) => {
-                plan.put_in(node, before);
-                false
+        absent.retain(|&node| {
+            if self.clock.as_mut().is_some_and(Clock::is_over) {
+                return true;
             }
-            None => true,
+            let place = self.cheapest(plan, node, routes, neighbours, random);
+            if let Some(before) = place {
+                plan.put_in(node, before);
+            }
+            place.is_none()
         });
     }
 

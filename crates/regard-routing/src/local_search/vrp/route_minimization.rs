@@ -25,7 +25,7 @@ pub(super) fn reduce(
     }
     let temperature = WARMTH * plan.cost().abs() / (nodes - 1 + plan.routes()) as f64;
     let mut random = Pcg64Mcg::seed_from_u64(seed);
-    let (mut ruin, mut recreate) = (Ruin::new(), Recreate::new(plan));
+    let (mut ruin, mut recreate) = (Ruin::new(), Recreate::new(plan).until(schedule.clock()));
     let mut absences = vec![1_u64; nodes];
     let mut absent: Vec<Node> = Vec::new();
     let hardness = |absences: &[u64], nodes: &[Node]| nodes.iter().map(|&node| absences[node as usize]).sum::<u64>();

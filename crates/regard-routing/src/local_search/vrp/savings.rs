@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::{Choice, Clock, Distances, Neighbours, Node, Vrp, curve, descend, quick};
+use super::{Choice, Clock, Distances, Growth, Neighbours, Node, Vrp, curve, descend, quick};
 
 /// Savings are formed between so many neighbours.
 const NEAR: usize = 100;
@@ -25,6 +25,8 @@ struct Joining<'a> {
     of: Vec<usize>,
     loads: Vec<f64>,
     lengths: Vec<f64>,
+    /// The time at which the vehicle leaves the last customer, by route; `None` where it is late.
+    departures: Vec<Option<f64>>,
     /// If true, routes are joined from `a` to `b` alone.
     directed: bool,
 }
@@ -91,6 +93,7 @@ fn by_savings(vrp: &Vrp, distances: &Distances, near: usize, clock: &mut Clock) 
         of: (0..n).collect(),
         loads: vrp.demands.to_vec(),
         lengths: from_depot.iter().zip(&to_depot).map(|(out, back)| out + back).collect(),
+        departures: (0..n).map(|node| vrp.departure(node, vrp.opening(), vrp.sites.distance(0, node))).collect(),
         directed,
     };
     for (saving, a, b) in savings.into_iter().take_while(|&(saving, ..)| saving > 0.0) {
@@ -104,24 +107,21 @@ fn by_savings(vrp: &Vrp, distances: &Distances, near: usize, clock: &mut Clock) 
 }
 
 /// Customers in the order of the curve, a new route where the next one does not fit.
-fn along_a_curve(vrp: &Vrp) -> Vec<Vec<usize>> {
+pub(super) fn along_a_curve(vrp: &Vrp) -> Vec<Vec<usize>> {
     let mut routes: Vec<Vec<usize>> = Vec::new();
-    let (mut load, mut path) = (0.0, 0.0);
+    let mut growth = Growth::start(vrp);
     for node in curve::order(vrp.sites).into_iter().filter(|&node| node > 0) {
-        let [out, back] = [vrp.sites.distance(0, node), vrp.sites.distance(node, 0)];
-        if let Some(route) = routes.last_mut() {
-            let ahead = path + route.last().map_or(0.0, |&last| vrp.sites.distance(last, node));
-            if vrp.holds(load + vrp.demands[node]) && vrp.within_limit(ahead + back, route.len() + 1) {
+        let longer = growth.then(vrp, node);
+        match routes.last_mut() {
+            Some(route) if longer.is_allowed(vrp) => {
                 route.push(node);
-                if vrp.in_time(route) {
-                    (load, path) = (load + vrp.demands[node], ahead);
-                    continue;
-                }
-                route.pop();
+                growth = longer;
+            }
+            _ => {
+                routes.push(vec![node]);
+                growth = Growth::start(vrp).then(vrp, node);
             }
         }
-        routes.push(vec![node]);
-        (load, path) = (vrp.demands[node], out);
     }
     routes
 }
@@ -174,17 +174,31 @@ impl Joining<'_> {
             if self.routes[into].last() != Some(&a) || self.routes[from].first() != Some(&b) {
                 continue;
             }
-            let joined = [&self.routes[into][..], &self.routes[from][..]].concat();
-            if !self.vrp.in_time(&joined) {
-                continue;
-            }
-            for node in std::mem::take(&mut self.routes[from]) {
+            let Some(departure) = self.drive_on([into, from]) else { continue };
+            let mut tail = std::mem::take(&mut self.routes[from]);
+            for &node in &tail {
                 self.of[node] = into;
             }
-            self.routes[into] = joined;
+            self.routes[into].append(&mut tail);
+            self.departures[into] = Some(departure);
             self.loads[into] = load;
             self.lengths[into] = length;
             return;
         }
+    }
+
+    /// The time at which a vehicle that drives on from one route to the other leaves the last customer; `None` if it is late
+    /// there, on the way or back at the depot. Until then its times are those of the first route.
+    fn drive_on(&self, [into, from]: [usize; 2]) -> Option<f64> {
+        let (vrp, mut time) = (self.vrp, self.departures[into]?);
+        if vrp.windows.is_none() {
+            return Some(time);
+        }
+        let mut here = *self.routes[into].last()?;
+        for &node in &self.routes[from] {
+            time = vrp.departure(node, time, vrp.sites.distance(here, node))?;
+            here = node;
+        }
+        vrp.departure(0, time, vrp.sites.distance(here, 0)).and(Some(time))
     }
 }

@@ -4,8 +4,13 @@ use std::time::Instant;
 
 use regard_data::cancel::is_cancelled;
 
-/// The clock is read once in this many iterations.
+use super::Clock;
+
+/// The progress is taken once in this many iterations.
 const ITERATIONS_PER_LOOK: usize = 64;
+
+/// The end is looked for once in this many: those of long routes with windows take milliseconds.
+const ITERATIONS_PER_CHECK: usize = 8;
 
 /// The first temperature, in mean distances between consecutive stops.
 const WARM: f64 = 0.6;
@@ -36,11 +41,18 @@ impl Schedule {
         Self { started: Instant::now(), deadline, iterations, begun: 0, done: 0.0 }
     }
 
+    /// A clock for what takes long within an iteration.
+    pub(super) fn clock(&self) -> Clock {
+        Clock::new(self.deadline)
+    }
+
     /// If true, there is time for one more iteration.
     #[inline]
     pub(super) fn go_on(&mut self) -> bool {
         if self.begun.is_multiple_of(ITERATIONS_PER_LOOK) {
             self.look();
+        } else if self.begun.is_multiple_of(ITERATIONS_PER_CHECK) && self.is_over() {
+            self.done = 1.0;
         }
         let go_on = self.done < 1.0 && self.begun < self.iterations;
         self.begun += usize::from(go_on);
@@ -75,5 +87,9 @@ impl Schedule {
         if is_cancelled() {
             self.done = 1.0;
         }
+    }
+
+    fn is_over(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline) || is_cancelled()
     }
 }

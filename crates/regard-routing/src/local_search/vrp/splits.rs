@@ -37,6 +37,9 @@ const FAVOURED: f64 = 0.5;
 /// They may then cost up to this share more.
 const MOST_FAVOUR: f64 = 0.3;
 
+/// The nearest customer is found this many times before the clock is asked.
+pub(super) const FEW_STEPS: usize = 1000;
+
 /// Neighbours of a customer that are looked at again after its deliveries have moved.
 const NEAR: usize = 12;
 
@@ -95,8 +98,8 @@ pub(super) struct Start {
     pub(super) routes: Vec<Vec<usize>>,
     /// Demands `[nodes]` that the routes serve.
     pub(super) demands: Vec<f64>,
-    /// Routes of one customer that takes all of the vehicle.
-    full: Vec<Vec<usize>>,
+    /// Customers of routes with one stop that takes all of the vehicle.
+    pub(super) full: Vec<usize>,
 }
 
 impl Start {
@@ -107,19 +110,11 @@ impl Start {
             let (visits, demands) = (Visits::whole(vrp.demands), vrp.demands.to_vec());
             return Self { visits, routes: routes.to_vec(), demands, full: Vec::new() };
         }
-        let (n, made) = (vrp.sites.len(), deliveries(vrp, routes).0);
-        let is_full = |route: &[(usize, f64)]| matches!(route, [(_, amount)] if *amount >= vrp.capacity);
-        // Nothing is won by splitting a full load, unless routes with a limit have room for parts of it only: one of each
-        // customer stays in the search then.
-        let mut searched = vec![vrp.limit.is_none(); n];
-        made.iter().filter(|route| !is_full(route)).flatten().for_each(|&(node, _)| searched[node] = true);
-        let leaves = |route: &Vec<(usize, f64)>| is_full(route) && std::mem::replace(&mut searched[route[0].0], true);
-        let (full, shared): (Vec<_>, Vec<_>) = made.into_iter().partition(leaves);
-        let (mut demands, mut counts) = (vec![0.0; n], vec![0_usize; n]);
-        for &(node, amount) in shared.iter().flatten() {
-            demands[node] += amount;
-            counts[node] += 1;
-        }
+        let n = vrp.sites.len();
+        let (full, shared) = full_and_shared(vrp, routes);
+        let demands = amounts_in_all(n, &shared);
+        let mut counts = vec![0_usize; n];
+        shared.iter().flatten().for_each(|&(node, _)| counts[node] += 1);
         let (mut first, mut customers) = (vec![n as Node], Vec::new());
         for (node, &count) in counts.iter().enumerate() {
             let further = if count == 0 { 0 } else { FURTHER.max(count - 1) };
@@ -137,13 +132,7 @@ impl Start {
             visit
         };
         let routes = shared.into_iter().map(|route| route.into_iter().map(&mut visit_of).collect()).collect();
-        let full = full.into_iter().map(|route| route.into_iter().map(|(node, _)| node).collect()).collect();
         Self { visits, routes, demands, full }
-    }
-
-    /// Cost of the routes that the search leaves out.
-    pub(super) fn cost_of_full(&self, vrp: &Vrp) -> f64 {
-        vrp.cost(&self.full)
     }
 
     /// The routes of customers for routes of visits, in an order in which they deliver everything.
@@ -181,15 +170,80 @@ impl Start {
         order.sort_by_key(|&number| std::cmp::Reverse(waits[number]));
         let customers =
             |number: usize| routes[number].iter().map(|&visit| self.visits.node(visit as Node) as usize).collect();
-        let all: Vec<Vec<usize>> = self.full.iter().cloned().chain(order.into_iter().map(customers)).collect();
-        let made = deliveries(vrp, &all).0;
-        made.into_iter().map(|route| route.into_iter().map(|(node, _)| node).collect()).collect()
+        let all: Vec<Vec<usize>> =
+            self.full.iter().map(|&node| vec![node]).chain(order.into_iter().map(customers)).collect();
+        let mut visited = Vec::with_capacity(all.len());
+        deliver(vrp, &all, |stops| visited.push(customers_of(stops)));
+        visited
     }
+}
+
+/// Cost of full loads of these customers.
+pub(super) fn cost_of_full(vrp: &Vrp, full: &[usize]) -> f64 {
+    full.iter().map(|&node| vrp.length(&[node])).sum()
+}
+
+/// The customers of full loads, which the search leaves out, the other routes, and what these deliver `[nodes]`. The full
+/// loads and then the others are a solution again.
+pub(super) fn full_loads_apart(vrp: &Vrp, routes: &[Vec<usize>]) -> (Vec<usize>, Vec<Vec<usize>>, Vec<f64>) {
+    let (full, shared) = full_and_shared(vrp, routes);
+    let demands = amounts_in_all(vrp.sites.len(), &shared);
+    (full, shared.iter().map(|stops| customers_of(stops)).collect(), demands)
+}
+
+/// The customers of full loads, which the search leaves out, and the deliveries of the other routes.
+fn full_and_shared(vrp: &Vrp, routes: &[Vec<usize>]) -> (Vec<usize>, Vec<Vec<(usize, f64)>>) {
+    // Nothing is won by splitting a full load, unless routes with a limit have room for parts of it only: one of each
+    // customer stays in the search then.
+    let mut searched = vec![vrp.limit.is_none(); vrp.sites.len()];
+    let (mut full, mut shared) = (Vec::new(), Vec::new());
+    deliver(vrp, routes, |stops| match *stops {
+        // No list for each of these: there may be a million.
+        [(node, amount)] if amount >= vrp.capacity => full.push((node, amount, shared.len())),
+        _ => {
+            stops.iter().for_each(|&(node, _)| searched[node] = true);
+            shared.push(stops.to_vec());
+        }
+    });
+    let mut kept = Vec::new();
+    full.retain(|&(node, amount, place)| {
+        let leaves = std::mem::replace(&mut searched[node], true);
+        if !leaves {
+            kept.push((node, amount, place));
+        }
+        leaves
+    });
+    let full = full.into_iter().map(|(node, ..)| node).collect();
+    if kept.is_empty() {
+        return (full, shared);
+    }
+    // Those that stay keep their places in the order.
+    let mut kept = kept.into_iter().peekable();
+    let mut all = Vec::with_capacity(shared.len() + kept.len());
+    for (place, stops) in shared.into_iter().enumerate() {
+        while let Some((node, amount, _)) = kept.next_if(|&(.., before)| before <= place) {
+            all.push(vec![(node, amount)]);
+        }
+        all.push(stops);
+    }
+    all.extend(kept.map(|(node, amount, _)| vec![(node, amount)]));
+    (full, all)
+}
+
+/// The amounts that routes deliver to every node `[nodes]`.
+fn amounts_in_all(nodes: usize, routes: &[Vec<(usize, f64)>]) -> Vec<f64> {
+    let mut amounts = vec![0.0; nodes];
+    routes.iter().flatten().for_each(|&(node, amount)| amounts[node] += amount);
+    amounts
+}
+
+fn customers_of(stops: &[(usize, f64)]) -> Vec<usize> {
+    stops.iter().map(|&(node, _)| node).collect()
 }
 
 /// If true, routes that are driven in this order deliver everything.
 pub(super) fn deliver_all(vrp: &Vrp, routes: &[Vec<usize>]) -> bool {
-    deliveries(vrp, routes).1.iter().skip(1).all(|&open| is_nothing(vrp, open))
+    deliver(vrp, routes, |_| {}).iter().skip(1).all(|&open| is_nothing(vrp, open))
 }
 
 /// If true, an amount is none, or a fraction that the rounding of sums has left.
@@ -197,14 +251,15 @@ fn is_nothing(vrp: &Vrp, amount: f64) -> bool {
     amount <= 0.0 || amount.fract() != 0.0 && amount <= ROUNDING * vrp.capacity
 }
 
-/// Customers and amounts of all stops that deliver something, by route, and what is left to deliver `[nodes]`.
-fn deliveries(vrp: &Vrp, routes: &[Vec<usize>]) -> (Vec<Vec<(usize, f64)>>, Vec<f64>) {
+/// Passes the customers and amounts of all stops that deliver something to `take`, route by route, those without any left
+/// out; returns what is left to deliver `[nodes]`.
+fn deliver(vrp: &Vrp, routes: &[Vec<usize>], mut take: impl FnMut(&[(usize, f64)])) -> Vec<f64> {
     let mut open = vrp.demands.to_vec();
     let rounding = ROUNDING * vrp.capacity;
-    let mut made = Vec::with_capacity(routes.len());
+    let mut stops = Vec::new();
     for route in routes {
         let mut room = vrp.capacity;
-        let mut deliver = |&node: &usize| {
+        let deliver = |&node: &usize| {
             let amount = if open[node] <= room + rounding { open[node] } else { room };
             (!is_nothing(vrp, amount)).then(|| {
                 open[node] -= amount;
@@ -212,30 +267,50 @@ fn deliveries(vrp: &Vrp, routes: &[Vec<usize>]) -> (Vec<Vec<(usize, f64)>>, Vec<
                 (node, amount)
             })
         };
-        let stops: Vec<(usize, f64)> = route.iter().filter_map(&mut deliver).collect();
+        stops.clear();
+        stops.extend(route.iter().filter_map(deliver));
         if !stops.is_empty() {
-            made.push(stops);
+            take(&stops);
         }
     }
-    (made, open)
+    open
 }
 
-/// Routes to the nearest customer that wants something, each until its vehicle is empty or the next one is too far.
-pub(super) fn nearest_first(vrp: &Vrp) -> Vec<Vec<usize>> {
-    let mut left = NearestLeft::of_sites(vrp.sites);
+/// Routes to the nearest customer that wants something, each until its vehicle is empty or the next one is too far; `None`
+/// where the clock left no time for them.
+pub(super) fn nearest_first(vrp: &Vrp, clock: &mut Clock) -> Option<Vec<Vec<usize>>> {
+    to_nearest(vrp, NearestLeft::of_sites(vrp.sites), clock)
+}
+
+/// As [`nearest_first`], by what is near in `left`, from which no node was removed.
+pub(super) fn to_nearest(vrp: &Vrp, mut left: NearestLeft, clock: &mut Clock) -> Option<Vec<Vec<usize>>> {
     let mut open = vrp.demands.to_vec();
     open[0] = 0.0;
     (0..open.len()).filter(|&node| is_nothing(vrp, open[node])).for_each(|node| left.remove(node));
     let mut routes: Vec<Vec<usize>> = Vec::new();
     let (mut route, mut room, mut path) = (Vec::new(), vrp.capacity, 0.0);
-    loop {
+    for step in 1_usize.. {
+        // Few customers are served however late it is.
+        if step > FEW_STEPS && clock.is_over() {
+            return None;
+        }
         let here = route.last().copied().unwrap_or(0);
-        let next = left.nearest(here);
+        let next = if is_nothing(vrp, room) { None } else { left.nearest(here) };
         let fits = |&node: &usize| {
             let ahead = path + vrp.sites.distance(here, node);
-            !is_nothing(vrp, room) && vrp.within_limit(ahead + vrp.sites.distance(node, 0), route.len() + 1)
+            vrp.within_limit(ahead + vrp.sites.distance(node, 0), route.len() + 1)
         };
         match next.filter(|node| route.is_empty() || fits(node)) {
+            Some(node) if route.is_empty() && open[node] >= vrp.capacity => {
+                // Full loads leave the same customer the nearest one, so that it is looked for once.
+                while open[node] >= vrp.capacity {
+                    open[node] -= vrp.capacity;
+                    routes.push(vec![node]);
+                }
+                if is_nothing(vrp, open[node]) {
+                    left.remove(node);
+                }
+            }
             Some(node) => {
                 path += vrp.sites.distance(here, node);
                 let amount = open[node].min(room);
@@ -245,25 +320,26 @@ pub(super) fn nearest_first(vrp: &Vrp) -> Vec<Vec<usize>> {
                 }
                 route.push(node);
             }
-            None if route.is_empty() => return routes,
+            None if route.is_empty() => break,
             None => {
                 routes.push(std::mem::take(&mut route));
                 (room, path) = (vrp.capacity, 0.0);
             }
         }
     }
+    Some(routes)
 }
 
-/// Full loads of single customers, and the demands that are left: none above the capacity.
-pub(super) fn full_loads(vrp: &Vrp) -> (Vec<Vec<usize>>, Vec<f64>) {
-    let (mut routes, mut rest) = (Vec::new(), vrp.demands.to_vec());
+/// The customers of full loads, and the demands that are left: none above the capacity.
+pub(super) fn full_loads(vrp: &Vrp) -> (Vec<usize>, Vec<f64>) {
+    let (mut full, mut rest) = (Vec::new(), vrp.demands.to_vec());
     for (node, demand) in rest.iter_mut().enumerate().skip(1) {
         while *demand > vrp.capacity {
             *demand -= vrp.capacity;
-            routes.push(vec![node]);
+            full.push(node);
         }
     }
-    (routes, rest)
+    (full, rest)
 }
 
 /// The cheapest places in a route that has too little room for the whole demand.

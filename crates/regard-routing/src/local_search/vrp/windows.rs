@@ -34,15 +34,19 @@ impl Windows<'_> {
         arrival.max(self.ready[node])
     }
 
+    /// The time at which a vehicle leaves a node that it sets out for at `time`, from so far away; `None` if it is late.
+    #[inline]
+    pub(super) fn departure(&self, node: usize, time: f64, distance: f64) -> Option<f64> {
+        let begin = self.begin(node, time + self.pace * distance);
+        (begin <= self.end(node)).then(|| begin + self.service[node])
+    }
+
     /// If true, a vehicle that leaves the depot as it opens meets all windows of `route` and is back in time; `distance`
     /// is that of two nodes.
     pub(super) fn allow(&self, route: &[usize], distance: impl Fn(usize, usize) -> f64) -> bool {
-        let (mut here, mut leaves) = (0, self.ready[0]);
-        route.iter().chain([&0]).all(|&node| {
-            let begin = self.begin(node, leaves + self.pace * distance(here, node));
-            (here, leaves) = (node, begin + self.service[node]);
-            begin <= self.end(node)
-        })
+        let mut stops = route.iter().chain([&0]);
+        let drive = |(here, time), &node| Some((node, self.departure(node, time, distance(here, node))?));
+        stops.try_fold((0, self.ready[0]), drive).is_some()
     }
 }
 

@@ -1,6 +1,7 @@
 //! The laws of the search, and few customers solved to optimality.
 
 mod books;
+mod long_routes;
 
 use std::time::Duration;
 
