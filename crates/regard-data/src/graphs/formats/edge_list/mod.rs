@@ -1,10 +1,13 @@
 //! A table of nodes and a table of edges.
 //!
-//! The nodes' table names each node in its first column, or in `id`; `graph` says which graph it belongs
-//! to, all to one where there is no such column; `type` is its type. The edges' table has `source` and
-//! `target` (otherwise its first two columns), `graph` where names of nodes occur in several graphs, and
-//! `type`. Every other column is a feature of the nodes, or edges: numbers as they are, NaN where they are missing, with
+//! The nodes' table names each node in `id`, `node_id`, `node` or `name`, else in its first column without another role;
+//! `graph` says which graph it belongs to, all to one where there is no such column; `type` is its type. The edges' table
+//! has `source` and `target`, or another known pair such as `from` and `to`, else its first two columns without another
+//! role; `graph` where names of nodes occur in several graphs, and `type`. A note says which columns were chosen where
+//! they are not `id`, `source` and `target`. Every other column is a feature of the nodes, or edges: numbers as they are, NaN where they are missing, with
 //! a feature more that says where; text with few different values as one feature for each value.
+
+mod roles;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -93,25 +96,19 @@ struct Nodes {
     tasks: Vec<String>,
     texts: Vec<Vec<Option<String>>>,
     parts: Option<Vec<Vec<crate::graphs::Part>>>,
-    /// Columns that were left out or have missing values.
+    /// Columns that were chosen, were left out or have missing values.
     notes: Vec<String>,
 }
 
 impl Nodes {
     fn of(table: &Table<'_>, options: &ReadOptions) -> Result<Self> {
-        let id = match &options.id {
-            Some(name) => Some(table.header.column(name)?),
-            None => table.header.find("id").or_else(|| table.header.named().next()),
-        };
-        let Some(id) = id else {
-            return Err(table.header.error("names no column, expected the name of a node"));
-        };
+        let (id, note) = roles::node_names(&table.header, options)?;
         let targets = table.header.all_given(&options.targets, options.targets_optional)?;
         let split = table.header.given(options.split.as_ref(), false)?;
         let taken: Vec<&Column> = std::iter::once(&id).chain(&targets).chain(&split).collect();
         let columns = Columns::of(table, &taken, options.node_features.as_deref())?;
         let mut read = Self {
-            notes: columns.features.notes.iter().map(|note| format!("nodes: {note}")).collect(),
+            notes: note.into_iter().chain(columns.features.notes.iter().map(|note| format!("nodes: {note}"))).collect(),
             columns,
             graphs: Vec::new(),
             graph_places: HashMap::new(),
@@ -168,11 +165,8 @@ impl Nodes {
     }
 
     fn edges(&mut self, table: &Table<'_>, options: &ReadOptions) -> Result<(Kinds, usize)> {
-        let all: Vec<Column> = table.header.named().collect();
-        let end = |name: &str, at: usize| table.header.find(name).or_else(|| all.get(at).cloned());
-        let (Some(source), Some(to)) = (end("source", 0), end("target", 1)) else {
-            return Err(table.header.error("has fewer than two columns, expected `source` and `target`"));
-        };
+        let ([source, to], note) = roles::ends(&table.header, options)?;
+        self.notes.extend(note);
         let columns = Columns::of(table, &[&source, &to], options.edge_features.as_deref())?;
         self.notes.extend(columns.features.notes.iter().map(|note| format!("edges: {note}")));
         let by_name = self.by_name(columns.graph.is_some());
