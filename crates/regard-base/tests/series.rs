@@ -135,6 +135,63 @@ fn intervals_after_a_break_have_the_width_of_later_errors() {
 }
 
 #[test]
+fn one_value_far_from_all_others_does_not_bend_the_forecast() {
+    let week = [-12.0, 3.0, 8.0, -5.0, 14.0, -9.0, 1.0];
+    let expected = |day: usize| 100.0 + week[day % 7] + 0.8 * ((day * 37 % 11) as f64 - 5.0);
+    for (row, factor) in [(149, 5.0), (149, 0.1), (147, 5.0), (141, 20.0)] {
+        let values: Vec<f64> = (0..150).map(|day| expected(day) * if day == row { factor } else { 1.0 }).collect();
+        let found = forecast(std::slice::from_ref(&values), &options(14, &[7])).unwrap();
+        for (step, value) in found.series[0].values.iter().enumerate() {
+            assert!((value - expected(150 + step)).abs() < 15.0, "{row} {factor}: {:?}", found.series[0].values);
+        }
+        let said = |found: &Forecasts| found.warnings.iter().any(|warning| warning.contains("`--keep-outliers`"));
+        let kept = forecast(&[values], &ForecastOptions { keep_outliers: true, ..options(14, &[7]) }).unwrap();
+        assert!(said(&found) && !said(&kept) && kept.series[0].values != found.series[0].values);
+    }
+}
+
+#[test]
+fn a_season_counts_before_there_are_two_of_them() {
+    let year = [30.0, 12.0, -8.0, 0.0, -25.0, -14.0, 4.0, 21.0, -3.0, 9.0, -30.0, 5.0];
+    for rows in [18, 20, 24, 25] {
+        let values: Vec<f64> = (0..rows).map(|at| 100.0 + year[at % 12] + (at * 7 % 5) as f64).collect();
+        let found = forecast(&[values], &options(6, &[12])).unwrap();
+        assert_eq!(found.seasons, [12]);
+        for (step, value) in found.series[0].values.iter().enumerate() {
+            let expected = 102.0 + year[(rows + step) % 12];
+            assert!((value - expected).abs() < 8.0, "{rows}: {:?}", found.series[0].values);
+        }
+    }
+    let few = forecast(&[vec![1.0, 2.0, 1.0, 3.0]], &options(6, &[12])).unwrap();
+    assert!(
+        few.warnings.iter().any(|warning| warning.contains("has the 16 rows for a season of 12")),
+        "{:?}",
+        few.warnings
+    );
+}
+
+#[test]
+fn one_large_error_does_not_make_intervals_of_many_times_the_data() {
+    let values = vec![10.02, 10.01, 9.99, 10.01, 10.0, 10.01, 10.01, 14.0];
+    let found = forecast(&[values], &options(6, &[])).unwrap();
+    let interval = &found.series[0].intervals[0];
+    assert!(interval.high.iter().zip(&interval.low).all(|(high, low)| high - low < 80.0), "{interval:?}");
+}
+
+#[test]
+fn empty_rows_at_the_end_are_no_perfect_back_test() {
+    let mut values: Vec<f64> = (0..80).map(|at| 50.0 + (at % 7) as f64).collect();
+    values.extend([f64::NAN; 10]);
+    let found = forecast(&[values], &options(3, &[7])).unwrap();
+    assert!(found.back_test.is_none());
+    assert!(
+        found.warnings.iter().any(|warning| warning.contains("the last 10 rows have no value")),
+        "{:?}",
+        found.warnings
+    );
+}
+
+#[test]
 fn lines_and_seasons_are_continued() {
     let line: Vec<f64> = (0..60).map(|at| 10.0 + 2.0 * at as f64).collect();
     let found = forecast(&[line], &options(6, &[])).unwrap();

@@ -362,7 +362,7 @@ fn teller(progress: Option<Py<PyAny>>) -> impl Fn(Stage<'_>) + Sync + Send + 'st
 
 /// Forecasts a panel by forecasters that are fitted to it.
 #[pyfunction]
-#[pyo3(signature = (panel, horizon, levels, seasons, only, pretrained, pretrained_model, seconds, seed, progress))]
+#[pyo3(signature = (panel, horizon, levels, seasons, keep_outliers, only, pretrained, pretrained_model, seconds, seed, progress))]
 #[expect(clippy::too_many_arguments, reason = "one for each option; Python names them")]
 pub(crate) fn forecast_panel<'py>(
     py: Python<'py>,
@@ -370,6 +370,7 @@ pub(crate) fn forecast_panel<'py>(
     horizon: usize,
     levels: Vec<f64>,
     seasons: Vec<usize>,
+    keep_outliers: bool,
     only: Option<&str>,
     pretrained: bool,
     pretrained_model: Option<PathBuf>,
@@ -382,7 +383,7 @@ pub(crate) fn forecast_panel<'py>(
     let pretrained = pretrained_model.or_else(SeriesModel::pretrained).filter(|_| pretrained && only.is_none());
     let pretrained = pretrained.map(|folder| SeriesModel::open(&folder, &Device::flex())).transpose().or_raise()?;
     let pretrained = pretrained.map(Arc::new);
-    let options = LocalForecastOptions { horizon, levels, seasons, only, pretrained, budget, seed };
+    let options = LocalForecastOptions { horizon, levels, seasons, keep_outliers, only, pretrained, budget, seed };
     let (read, report) = (panel.0.clone(), teller(progress));
     let computed = move || forecast(&read, &options, &Device::flex(), &report);
     let found = long(py, OnInterrupt::Wait(stopped), computed)?.or_raise()?;
@@ -460,7 +461,8 @@ impl PySeriesModel {
     }
 
     /// Forecasts a panel by the network and base forecasters that are fitted to the panel.
-    #[pyo3(signature = (panel, horizon, levels, seconds, progress))]
+    #[pyo3(signature = (panel, horizon, levels, seconds, keep_outliers, progress))]
+    #[expect(clippy::too_many_arguments, reason = "one for each option; Python names them")]
     fn forecast<'py>(
         &self,
         py: Python<'py>,
@@ -468,10 +470,11 @@ impl PySeriesModel {
         horizon: usize,
         levels: Vec<f64>,
         seconds: Option<f64>,
+        keep_outliers: bool,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let (budget, stopped) = budget(seconds)?;
-        let options = FileForecastOptions { horizon, levels, budget, part: None };
+        let options = FileForecastOptions { horizon, levels, budget, keep_outliers, part: None };
         let (model, read, report) = (self.model.clone(), panel.0.clone(), teller(progress));
         let computed = move || {
             let series = model.known_series(Read::clone(&read))?;

@@ -191,7 +191,7 @@ pub(super) struct Decomposition {
 
 /// Decomposes by MSTL over seasons (the shortest first) that fit twice into the values; others are left out.
 pub(super) fn mstl(values: &[f64], seasons: &[usize]) -> Decomposition {
-    let fitting = seasons.iter().copied().filter(|&season| season > 1 && values.len() >= 2 * season + 2);
+    let fitting = seasons.iter().copied().filter(|&season| season > 1 && values.len() >= 2 * season);
     let mut parts: Vec<(usize, Vec<f64>)> = fitting.map(|season| (season, vec![0.0; values.len()])).collect();
     let mut rest = values.to_vec();
     let rounds = if parts.len() > 1 { 2 } else { 1 };

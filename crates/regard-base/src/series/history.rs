@@ -31,6 +31,45 @@ impl Sign {
     }
 }
 
+/// Fewer known values say nothing of how far an outlier lies.
+const FEWEST_KNOWN: usize = 12;
+/// An outlier lies beyond the range of all other values by more than this share of it.
+const BEYOND: f64 = 0.5;
+
+/// The place of a single value among the last two seasons (NaN is missing) that lies far outside the range of all others: a
+/// day that is not over, a typing error, or the first value of a new level, of which one row says little. Older outliers
+/// and several are left to the forecasters: what has come again may come again.
+///
+/// ```
+/// let mut sold: Vec<f64> = (0..40).map(|day| f64::from(100 + day % 7)).collect();
+/// sold.push(3.0);
+/// assert_eq!(regard_base::series::recent_outlier(&sold, 7), Some(40));
+/// ```
+#[must_use]
+pub fn recent_outlier(known: &[f64], season: usize) -> Option<usize> {
+    let count = known.iter().filter(|value| value.is_finite()).count();
+    if count < FEWEST_KNOWN.max(2 * season) {
+        return None;
+    }
+    let recent = known.len() - (2 * season).max(FEWEST_KNOWN).min(known.len() / 3);
+    // How far the largest value, or with `sign` -1 the smallest, lies beyond, in ranges of the others.
+    let beyond = |sign: f64| {
+        let (mut least, mut second, mut most, mut place) = (f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY, 0);
+        for (at, value) in known.iter().map(|value| sign * value).enumerate().filter(|(_, value)| value.is_finite()) {
+            least = least.min(value);
+            if value > most {
+                (second, most, place) = (most, value, at);
+            } else {
+                second = second.max(value);
+            }
+        }
+        let shares = (most - second) / (second - least);
+        (place >= recent && second > least && shares > BEYOND).then_some((shares, place))
+    };
+    let of_both = [beyond(1.0), beyond(-1.0)];
+    of_both.into_iter().flatten().max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, place)| place)
+}
+
 /// The values before an origin: gaps are filled, and values are divided by a large one, so that squares of huge and
 /// tiny values stay finite.
 #[derive(Debug, Clone)]
@@ -155,6 +194,26 @@ mod tests {
         assert_eq!(interpolated(&[nan, nan, 3.0, 4.0, 5.0], 3), [4.0, 5.0, 3.0, 4.0, 5.0]);
         assert_eq!(interpolated(&[nan, 2.0], 3), [2.0, 2.0]);
         assert_eq!(interpolated(&[nan, nan], 1), [0.0, 0.0]);
+    }
+
+    #[test]
+    fn a_single_value_far_from_all_others_is_an_outlier() {
+        let wave = |at: usize| 100.0 + [0.0, 8.0, 3.0, -9.0][at % 4] + (at % 3) as f64;
+        let with = |changes: &[(usize, f64)]| {
+            let mut values: Vec<f64> = (0..40).map(wave).collect();
+            changes.iter().for_each(|&(at, value)| values[at] = value);
+            recent_outlier(&values, 4)
+        };
+        assert_eq!(with(&[]), None);
+        assert_eq!([with(&[(39, 300.0)]), with(&[(35, 10.0)]), with(&[(39, -1e9)])], [Some(39), Some(35), Some(39)]);
+        // Old ones, those that come again, and what lies little outside.
+        assert_eq!([with(&[(5, 300.0)]), with(&[(5, 280.0), (39, 300.0)]), with(&[(39, 115.0)])], [None; 3]);
+        // Two at once are a new level.
+        assert_eq!(with(&[(38, 200.0), (39, 201.0)]), None);
+        assert_eq!(with(&[(38, f64::NAN), (37, 300.0)]), Some(37));
+        assert_eq!(recent_outlier(&[1.0, 2.0, 1.0, 90.0], 1), None);
+        let flat = |last: f64| recent_outlier(&[&[5.0; 30][..], &[last]].concat(), 1);
+        assert_eq!(flat(6.0), None);
     }
 
     #[test]

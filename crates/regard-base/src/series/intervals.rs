@@ -16,6 +16,10 @@ const SHARED_ORIGINS: f64 = 2.0;
 /// interval scores (Gneiting & Raftery 2007).
 const SPREAD_POWER: f64 = 1.0 / 3.0;
 
+/// The unit that leaves an error out is at least this share of the one that has it: an error that is many times all others
+/// would else be so many units that intervals hold the series many times over.
+const LEAST_LEFT: f64 = 0.5;
+
 /// Absolute errors of a blend after an origin, in the unit of the series; NaN where the target is missing.
 pub(super) struct Errors {
     pub(super) series: usize,
@@ -53,8 +57,9 @@ impl Widths {
         let horizon = plan.origins[at].steps;
         let season = plan.season();
         let rows = (2 * season).max(plan.options.horizon).max(8);
-        let spread = |series: usize, at: usize| {
-            plan.series[series].recent_scale(&plan.origins[at], season, rows).powf(SPREAD_POWER)
+        let spread = |series: usize, origin: usize| {
+            let ratio = plan.series[series].recent_scale(&plan.origins[origin], &plan.origins[at], season, rows);
+            ratio.powf(SPREAD_POWER)
         };
         let level = |one: &Errors| {
             let spread = spread(one.series, one.origin);
@@ -93,7 +98,8 @@ impl Widths {
             .zip(&sums)
             .filter(|(_, sum)| sum.1 > 0.0)
             .map(|(one, (sum, count))| {
-                let unit = unit(one.series, Some(sum / count)).max(1e-300);
+                let left = unit(one.series, Some(sum / count)).max(LEAST_LEFT * unit(one.series, None));
+                let unit = left.max(1e-300);
                 one.absolute.iter().map(|error| error / unit).collect()
             })
             .collect();

@@ -296,7 +296,7 @@ impl Plan {
     fn past(&self, series: usize, at: usize, origin: &Origin) -> Option<Past<'_>> {
         let prepared = &self.series[series];
         let values = prepared.history(at, origin)?;
-        let seasons = self.seasons.iter().copied().filter(|season| values.len() >= 2 * season + 2).collect();
+        let seasons = self.seasons.iter().copied().filter(|season| values.len() >= 2 * season).collect();
         let positive = prepared.sign(origin) == Sign::Positive;
         Some(Past { values, seasons, positive, horizon: origin.steps, kind: origin.kind })
     }

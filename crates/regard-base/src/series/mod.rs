@@ -31,7 +31,7 @@ use regard_data::Result;
 
 pub use self::blend::Weights;
 pub use self::budget::{Budget, Progress, Stage};
-pub use self::history::interpolated;
+pub use self::history::{interpolated, recent_outlier};
 pub use self::members::{Member, Members};
 pub use self::plan::{ForecastOptions, Origin, OriginKind, Plan};
 pub use self::report::{

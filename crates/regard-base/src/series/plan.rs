@@ -7,7 +7,7 @@ use regard_data::metrics::forecast::mase_scale;
 use regard_data::{Error, Result};
 
 use super::budget::Budget;
-use super::history::{History, Sign};
+use super::history::{History, Sign, recent_outlier};
 use super::seasons::found_seasons;
 
 /// Forecasts are not made for more steps, nor numbers for all series together beyond what fits into memory.
@@ -47,11 +47,21 @@ pub struct ForecastOptions {
     /// simple forecasts of all series come first; other members follow as long as there is time, and with very many
     /// series the back-test is one of some of them.
     pub budget: Budget,
+    /// If true, forecasters see a single value of the last rows that lies far from all others. Otherwise it is missing for
+    /// them, and errors are those of the value.
+    pub keep_outliers: bool,
 }
 
 impl Default for ForecastOptions {
     fn default() -> Self {
-        Self { horizon: 1, seasons: None, levels: vec![80.0, 95.0], names: vec![], budget: Budget::unlimited() }
+        Self {
+            horizon: 1,
+            seasons: None,
+            levels: vec![80.0, 95.0],
+            names: vec![],
+            budget: Budget::unlimited(),
+            keep_outliers: false,
+        }
     }
 }
 
@@ -102,6 +112,8 @@ pub(super) struct Prepared {
     known: Vec<f64>,
     /// The error that errors are measured by, in the unit of `full`: above 0.
     pub(super) scale: f64,
+    /// The row among `known` of a value that forecasters do not see.
+    outlier: Option<usize>,
     /// If false, the series is left out of the back-test, since the time is too short.
     tested: bool,
 }
@@ -145,14 +157,20 @@ impl Plan {
         seasons.dedup();
         let mut warnings = vec![];
         let longest = histories.iter().map(|one| one.values.len()).max().unwrap_or(0);
+        let shortest = seasons.first().copied();
         seasons.retain(|&season| {
-            let fits = longest >= 2 * season + 2;
-            if !fits {
+            // Forecasters that take several seasons apart need two of each.
+            let least = match shortest == Some(season) {
+                true => fewest_with(season, options.horizon).min(2 * season + 2),
+                false => 2 * season + 2,
+            };
+            if longest < least {
                 warnings.push(format!(
-                    "no series has two seasons of {season} steps; this season is left out (`--season` gives others)"
+                    "no series has the {least} rows for a season of {season} steps; this season is left out \
+                     (`--season` gives others)"
                 ));
             }
-            fits
+            longest >= least
         });
         let season = seasons.first().copied().unwrap_or(1);
         let reference = reference(season);
@@ -160,7 +178,8 @@ impl Plan {
             None => origins(reference, season, options.horizon, series.len()),
             Some(held_out) => origins_with_held_out(reference, season, options.horizon, series.len(), held_out),
         };
-        let prepare = |(values, full): (&Vec<f64>, History)| Prepared::new(values, full, season, &origins);
+        let prepare =
+            |(values, full): (&Vec<f64>, History)| Prepared::new(values, full, season, &origins, options.keep_outliers);
         let prepared: Vec<Prepared> = series.par_iter().zip(histories).map(prepare).collect();
         let mut plan = Self {
             options: options.clone(),
@@ -280,6 +299,13 @@ impl Plan {
         Some(values.iter().map(|value| value * prepared.full.unit).collect())
     }
 
+    /// The row, counted from the end of a series, of a value that lies far from all others and that forecasters do not see.
+    #[must_use]
+    pub fn outlier(&self, series: usize) -> Option<usize> {
+        let one = self.series.get(series)?;
+        one.outlier.map(|row| one.known.len() - row)
+    }
+
     pub(super) fn season(&self) -> usize {
         self.seasons.first().copied().unwrap_or(1)
     }
@@ -331,6 +357,21 @@ impl Plan {
         let is_constant = |one: &Prepared| {
             one.full.values.len() > 1 && one.full.values.iter().all(|value| *value == one.full.values[0])
         };
+        let outliers: Vec<String> =
+            self.series.iter().filter_map(|one| Some((one.known[one.outlier?] * one.full.unit).to_string())).collect();
+        let value = if let [one] = &outliers[..] { format!(", {one},") } else { String::new() };
+        self.warnings.extend(self.named(["has", "have"], |one| one.outlier.is_some()).map(|series| {
+            format!(
+                "{series} a value{value} among the last rows that is far from all others: forecasts are made without it, and \
+                 errors count it (`--keep-outliers` keeps it)"
+            )
+        }));
+        let trailing = |one: &Prepared| one.known.iter().rev().take_while(|value| value.is_nan()).count();
+        let trailing = self.series.iter().filter(|one| !one.known.is_empty()).map(trailing).min().unwrap_or(0);
+        if trailing > 0 {
+            let rows = if trailing == 1 { "row has".to_owned() } else { format!("{trailing} rows have") };
+            self.warnings.push(format!("the last {rows} no value; the forecast begins after them"));
+        }
         let empty = self.named(["has", "have"], |one| one.full.values.is_empty());
         let constant = self.named(["has", "have"], is_constant);
         self.warnings.extend(empty.map(|series| format!("{series} no value; the forecast is 0")));
@@ -417,12 +458,21 @@ fn reference(histories: &[History], season: usize, horizon: usize) -> usize {
     of_values.filter(|rows| steps(*rows) > steps(quartile)).unwrap_or(quartile)
 }
 
+/// The rows by which a season is measured at all: one season, and rows to validate and to hold out, half a horizon in all.
+fn fewest_with(season: usize, horizon: usize) -> usize {
+    season + 1 + (horizon.min(season) / 2).max(3)
+}
+
 /// Origins for series of `rows`: the last `horizon` rows are held out, and validation origins are spread over the
-/// rows before, each after at least two seasons and two fifths of the rows.
+/// rows before, each after at least two fifths of the rows and two seasons, or one where there are no more.
 fn origins(rows: usize, season: usize, horizon: usize, series: usize) -> Vec<Origin> {
     let end = Origin { offset: 0, steps: horizon, kind: OriginKind::End };
     let long_season = 2 * season + 3;
-    let least = if rows > long_season + 2 * horizon.min(season) { long_season } else { 4.min(rows) };
+    let least = match rows {
+        _ if rows > long_season + 2 * horizon.min(season) => long_season,
+        _ if rows >= fewest_with(season, horizon) => season + 1,
+        _ => 4.min(rows),
+    };
     let least = least.max(rows * 2 / 5);
     let steps = horizon.min(rows.saturating_sub(least) / 2);
     if steps == 0 {
@@ -463,20 +513,29 @@ fn origins_with_held_out(rows: usize, season: usize, horizon: usize, series: usi
 }
 
 impl Prepared {
-    fn new(values: &[f64], full: History, season: usize, origins: &[Origin]) -> Self {
+    fn new(values: &[f64], full: History, season: usize, origins: &[Origin], keep_outliers: bool) -> Self {
         let first = values.len() - full.values.len();
         let known: Vec<f64> =
             values[first..].iter().map(|value| if value.is_finite() { value / full.unit } else { f64::NAN }).collect();
+        let outlier_before = |rows: usize| recent_outlier(&known[..rows], season).filter(|_| !keep_outliers);
         let cut_at = |origin: &Origin| {
             let rows = known.len().checked_sub(origin.offset).filter(|rows| *rows > 0)?;
             let across = known[rows - 1].is_nan();
             let seasonal = full.filled > 0 && season > 1;
-            (across || seasonal)
-                .then(|| History::new(&known[..rows], season))
-                .map(|history| history.values.iter().map(|value| value * history.unit).collect())
+            let outlier = outlier_before(rows);
+            if !(across || seasonal || outlier.is_some()) {
+                return None;
+            }
+            let mut before = known[..rows].to_vec();
+            if let Some(place) = outlier {
+                before[place] = f64::NAN;
+            }
+            let history = History::new(&before, season);
+            Some(history.values.iter().map(|value| value * history.unit).collect())
         };
         let cut: Vec<Option<Vec<f64>>> = origins.iter().map(cut_at).collect();
-        let mut prepared = Self { full, cut, known, scale: 1.0, tested: true };
+        let outlier = outlier_before(known.len());
+        let mut prepared = Self { full, cut, known, scale: 1.0, outlier, tested: true };
         let held_out = origins.iter().find(|origin| origin.kind == OriginKind::HeldOut).map_or(0, |one| one.offset);
         // A series that lies in the held-out rows is not back-tested, and has its scale from all of its rows.
         let rows = Some(prepared.known.len().saturating_sub(held_out)).filter(|rows| *rows > 1);
@@ -512,17 +571,21 @@ impl Prepared {
         Sign::of(&self.known[..rows])
     }
 
-    /// The ratio of the mean absolute seasonal difference of the last `rows` before an origin to that of all rows
-    /// before it, at least a twentieth; 1 where there is none.
-    pub(super) fn recent_scale(&self, origin: &Origin, season: usize, rows: usize) -> f64 {
-        let known = &self.known[..self.known.len().saturating_sub(origin.offset)];
+    /// The ratio of the mean absolute seasonal difference of the last `rows` before an origin to that of all rows before
+    /// a later one, at least a twentieth; 1 where there is none.
+    pub(super) fn recent_scale(&self, origin: &Origin, later: &Origin, season: usize, rows: usize) -> f64 {
+        let known = &self.known[..self.known.len().saturating_sub(later.offset)];
         let lag = if known.len() > season { season } else { 1 };
         let pairs = known.iter().zip(known.get(lag..).unwrap_or(&[]));
-        let differences: Vec<f64> = pairs.map(|(a, b)| (a - b).abs()).filter(|one| one.is_finite()).collect();
-        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
-        let all = mean(&differences);
-        let recent = mean(&differences[differences.len().saturating_sub(rows)..]);
-        if all > 1e-12 { (recent / all).max(0.05) } else { 1.0 }
+        let differences: Vec<f64> = pairs.map(|(a, b)| (a - b).abs()).collect();
+        let mean = |values: &[f64]| {
+            let finite = values.iter().filter(|one| one.is_finite());
+            let (sum, count) = finite.fold((0.0, 0.0), |(sum, count), one| (sum + one, count + 1.0));
+            if count > 0.0 { sum / count } else { f64::NAN }
+        };
+        let end = differences.len().saturating_sub(origin.offset - later.offset);
+        let ratio = mean(&differences[end.saturating_sub(rows)..end]) / mean(&differences);
+        if ratio.is_finite() { ratio.max(0.05) } else { 1.0 }
     }
 
     /// The values after an origin, NaN where missing, in the unit of the whole series.
@@ -593,10 +656,10 @@ mod tests {
         let options = ForecastOptions { horizon: 4, seasons: Some(vec![]), ..ForecastOptions::default() };
         let plan = Plan::new(&[values, vec![3.0; 100]], &options).unwrap();
         let at = |offset: usize| Origin { offset, steps: 4, kind: OriginKind::Validation };
-        let scale = |series: usize, offset: usize| plan.series[series].recent_scale(&at(offset), 1, 10);
+        let scale = |series: usize, offset: usize| plan.series[series].recent_scale(&at(offset), &at(0), 1, 10);
         let mean = (79.0 + 4.0 * 20.0) / 99.0;
         assert!((scale(0, 0) - 4.0 / mean).abs() < 0.1, "{}", scale(0, 0));
-        assert!((scale(0, 30) - 1.0).abs() < 1e-9 && scale(1, 0) == 1.0 && scale(0, 99) == 1.0);
+        assert!((scale(0, 30) - 1.0 / mean).abs() < 0.05 && scale(1, 0) == 1.0 && scale(0, 99) == 1.0);
     }
 
     #[test]

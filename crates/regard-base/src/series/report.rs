@@ -176,8 +176,10 @@ impl Plan {
         let back_test = held_out.and_then(|at| {
             let forecasts: Vec<Vec<f64>> =
                 (0..self.len()).map(|series| if self.has(series, at) { blend(series, at) } else { vec![] }).collect();
-            // Where the time was too short for any forecast of these rows, there is nothing to report.
-            if forecasts.iter().all(Vec::is_empty) {
+            // Where the time was too short for any forecast of these rows, or no value is in them, there is nothing to
+            // report.
+            if forecasts.iter().all(Vec::is_empty) || self.means(&[at], |series, _| &forecasts[series]).0.series == 0.0
+            {
                 return None;
             }
             let widths = Widths::new(self, &errors, at);

@@ -60,6 +60,10 @@ pub(crate) struct ExplainFileArgs {
     /// Column of SMILES [default: as in training]
     #[arg(long, value_name = "COLUMN")]
     pub(crate) smiles: Option<String>,
+    /// Series: table of the future values of the covariates, as for `regard forecast`
+    /// [default: rows of the file whose values are empty]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) future: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) table: TableArgs,
 }
@@ -141,6 +145,7 @@ impl ExplainFileArgs {
             ("--example", self.example.is_some()),
             ("--group-by", self.group_by.is_some()),
             ("--smiles", self.smiles.is_some()),
+            ("--future", self.future.is_some()),
         ];
         let given =
             given.iter().find(|(name, given)| *given && options.contains(name)).map(|(name, _)| (*name).to_owned());

@@ -47,6 +47,10 @@ pub(crate) struct ForecastArgs {
     /// the values]
     #[arg(long, value_name = "ROWS", value_delimiter = ',', value_parser = super::integer, conflicts_with = "model")]
     pub(crate) season: Vec<usize>,
+    /// Let a single value of the last rows that is far from all others count for forecasts, as a new level would
+    /// [default: forecasts are made without it]
+    #[arg(long)]
+    pub(crate) keep_outliers: bool,
     /// Forecast with the network alone, or without it [possible values: network, base]
     #[arg(long, value_name = "PART")]
     pub(crate) only: Option<Only>,

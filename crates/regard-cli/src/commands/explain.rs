@@ -12,10 +12,12 @@ use regard::graphs::examples::Examples;
 use regard::graphs::predict::GraphModel;
 use regard::routing::formats::{self, Instance};
 use regard::series::predict::SeriesModel;
+use regard::series::task::SeriesTask;
 use regard::sets::predict::SetModel;
 use regard::store::built_in;
 use regard::supervised::{Family, Model};
 
+use super::forecast::without_future;
 use super::{Outcome, families, graphs, learning, open_model, read_instance, sets};
 use crate::args::{AttentionArgs, ExplainArgs, ExplainCommand, ExplainFileArgs, ViewArgs, example};
 use crate::failure::Failure;
@@ -95,7 +97,7 @@ pub(crate) fn routes_with(
         (None, read) => read?,
         (Some(folder), read) => read.with_context(|| other_kind(folder, "routes", file))?,
     };
-    args.refuse("routes", &["--example", "--group-by", "--smiles"])?;
+    args.refuse("routes", &["--example", "--group-by", "--smiles", "--future"])?;
     explain(&instance)
 }
 
@@ -176,7 +178,7 @@ pub(crate) fn set_with(
     model: &SetModel,
     printer: &Printer,
 ) -> anyhow::Result<Trace> {
-    args.refuse("sets", &["--step", "--smiles"])?;
+    args.refuse("sets", &["--step", "--smiles", "--future"])?;
     let bags = model
         .read(file, &sets::columns(model, args.group_by.clone()), false)
         .with_context(|| other_kind(folder(args).0, "sets", file))?;
@@ -206,7 +208,7 @@ pub(crate) fn graphs_of(
     model: &GraphModel,
     printer: &Printer,
 ) -> anyhow::Result<Examples> {
-    args.refuse("graphs", &["--step", "--group-by"])?;
+    args.refuse("graphs", &["--step", "--group-by", "--future"])?;
     let mut data = graphs::columns(model);
     data.smiles = args.smiles.clone().unwrap_or(data.smiles);
     let examples = model.read(file, &data, false).with_context(|| other_kind(folder(args).0, "graphs", file))?;
@@ -247,12 +249,24 @@ pub(crate) fn series_with(
     printer: &Printer,
 ) -> anyhow::Result<Trace> {
     args.refuse("time series", &["--step", "--group-by", "--smiles"])?;
-    let series = model.read(file, &model.columns()).with_context(|| other_kind(folder(args).0, "time series", file))?;
+    let (columns, future) = (model.columns(), args.future.as_deref());
+    let series = match future {
+        Some(_) => model.read_to_forecast(file, future, &columns, model.config.horizon),
+        None => model.read(file, &columns),
+    };
+    let series = series.with_context(|| other_kind(folder(args).0, "time series", file))?;
     note_weight(model, printer);
     let names: Vec<String> = series.panel.names().map(str::to_owned).collect();
     let chosen = example(args.example.as_deref(), &names, file, "series")?;
     if model.config.channels > 1 && args.example.is_some() {
         printer.note("the model takes all series together: all are shown");
+    }
+    let shown = if model.config.channels > 1 { series.panel.series() } else { &series.panel.series()[chosen..=chosen] };
+    let horizon = model.config.horizon;
+    let needs_future = model.config.task == SeriesTask::Forecast && !series.panel.covariates().is_empty();
+    if let Some(one) = shown.iter().find(|one| needs_future && one.known_steps() < horizon) {
+        let (what, way_out) = without_future(file, future, one, horizon);
+        return Err(what.hint(way_out).into());
     }
     Ok(model.explain(name, &series.panel, chosen)?)
 }

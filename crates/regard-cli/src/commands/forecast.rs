@@ -1,14 +1,15 @@
 //! `regard forecast`.
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use regard::Device;
-use regard::data::series::Panel;
 use regard::data::series::formats::forecasts::{ForecastRow, Forecasts};
 use regard::data::series::formats::{Read, ReadReport};
+use regard::data::series::{Panel, Series};
 use regard::data::table::write::{self, Cell, TableSource};
 use regard::explain::attribution::AttributionOptions;
 use regard::series::attribution::SeriesAttribution;
@@ -151,7 +152,10 @@ impl Found {
             model: args.model.as_ref().map(|folder| folder.display().to_string()),
             horizon: forecasts.rows().len() / panel.len().max(1),
             frequency: panel.clock().frequency().to_string(),
-            season: local.as_ref().and_then(|local| local.seasons.first().copied()).unwrap_or(panel.clock().season()),
+            season: match local {
+                Some(local) => local.seasons.first().copied().unwrap_or(1),
+                None => panel.clock().season(),
+            },
             look_back: *look_back,
             forecast: forecasts.rows(),
             backtest: local.as_ref().and_then(|local| local.back_test.as_ref()).map(|back_test| BackTestResult {
@@ -307,7 +311,13 @@ fn by_model(
     drawn(args, &series.own)?;
     let budget = budget(args, series.own.len().saturating_mul(horizon), interrupt()?);
     let part = places.as_ref().map(|places| places.range.clone());
-    let options = FileForecastOptions { horizon, levels: args.levels.clone(), budget: budget.clone(), part };
+    let options = FileForecastOptions {
+        horizon,
+        levels: args.levels.clone(),
+        budget: budget.clone(),
+        keep_outliers: args.keep_outliers,
+        part,
+    };
     let found = watched(&budget, printer, |progress| model.forecast_file(&series, &options, progress))?;
     found.warnings.iter().for_each(|warning| printer.note(&format!("warning: {warning}")));
     if let (Some(base), None) = (&model.base, args.only) {
@@ -357,6 +367,7 @@ fn without_model(
         seasons: args.season.clone(),
         only: args.only,
         pretrained: args.pretrained(device)?,
+        keep_outliers: args.keep_outliers,
         budget: budget.clone(),
         seed,
     };
@@ -405,34 +416,40 @@ fn check_future(args: &ForecastArgs, panel: &Panel, horizon: usize, printer: &Pr
     if panel.covariates().is_empty() {
         return Ok(());
     }
-    let file = args.future.as_ref().unwrap_or(&args.file);
+    let (file, future) = (&args.file, args.future.as_deref());
     let mut beyond = 0;
     for one in panel.series() {
         let known = one.known_steps();
         if known < horizon {
-            let rows = number::of(known, "row");
-            let of_future = if args.future.is_some() { "" } else { " with future covariates" };
-            let what = format!(
-                "{}: has {rows}{of_future} for series `{}`, and the horizon is {horizon}",
-                file.display(),
-                one.name()
-            );
-            let rows = match args.future {
-                Some(_) => format!("a row for each of the {horizon} values after its end"),
-                None => {
-                    format!("{horizon} rows after its end, with the target left empty, or a file of them by --future")
-                }
-            };
+            let (what, way_out) = without_future(file, future, one, horizon);
             let shorter = if known > 0 { format!(", or --horizon {known}") } else { String::new() };
-            return Err(Failure::new(what).hint(format!("give {rows}{shorter}")).into());
+            return Err(what.hint(format!("{way_out}{shorter}")).into());
         }
         beyond = beyond.max(known - horizon);
     }
     if beyond > 0 {
-        let rows = if beyond == 1 { "row lies" } else { "rows of a series lie" };
-        printer.note(&format!("{}: {beyond} {rows} beyond the horizon and change nothing (--horizon)", file.display()));
+        let file = future.unwrap_or(file).display();
+        let rows = if beyond == 1 { "1 row lies".to_owned() } else { format!("{beyond} rows of a series lie") };
+        let change = if beyond == 1 { "changes" } else { "change" };
+        printer.note(&format!("{file}: {rows} beyond the horizon and {change} nothing (--horizon)"));
     }
     Ok(())
+}
+
+/// The failure of a series whose covariates end before the horizon, and what its user may do.
+pub(super) fn without_future(file: &Path, future: Option<&Path>, series: &Series, horizon: usize) -> (Failure, String) {
+    let rows = number::of(series.known_steps(), "row");
+    let (of_future, given) = match future {
+        Some(_) => ("", format!("a row for each of the {horizon} values after its end")),
+        None => (
+            " with future covariates",
+            format!("{horizon} rows after its end, with the target left empty, or a file of them by --future"),
+        ),
+    };
+    let file = future.unwrap_or(file).display();
+    let name = series.name();
+    let what = format!("{file}: has {rows}{of_future} for series `{name}`, and the horizon is {horizon}");
+    (Failure::new(what), format!("give {given}"))
 }
 
 fn warnings(report: &ReadReport, printer: &Printer) {
@@ -487,10 +504,14 @@ fn back_test_sentence(local: &LocalForecast) -> String {
         return blend;
     };
     let better = 100.0 * (1.0 - mase / seasonal_naive_mase);
+    let (simple, measured) = match local.seasons.is_empty() {
+        true => ("naive", format!("{naive_mase:.3}")),
+        false => ("seasonal naive", format!("{seasonal_naive_mase:.3}; naive {naive_mase:.3}")),
+    };
     let verdict = match better {
-        _ if *seasonal_naive_mase == 0.0 => "the seasonal naive forecast has no error on these rows".to_owned(),
-        better if better >= 0.0 => format!("{better:.0} % below the seasonal naive forecast"),
-        _ => format!("{:.0} % above the seasonal naive forecast on these rows", -better),
+        _ if *seasonal_naive_mase == 0.0 => format!("the {simple} forecast has no error on these rows"),
+        better if better >= 0.0 => format!("{better:.0} % below the {simple} forecast"),
+        _ => format!("{:.0} % above the {simple} forecast on these rows", -better),
     };
     let best = local.members.iter().filter_map(|member| member.mase.map(|mase| (mase, &member.name)));
     let best = best.min_by(|a, b| a.0.total_cmp(&b.0));
@@ -498,8 +519,7 @@ fn back_test_sentence(local: &LocalForecast) -> String {
     let of_network = local.members.iter().find(|member| member.name == NETWORK).and_then(|member| member.mase);
     let of_network = of_network.map(|mase| format!("; network alone: {mase:.3}")).unwrap_or_default();
     format!(
-        "on the last {} (held out): MASE {mase:.3}, {verdict} ({seasonal_naive_mase:.3}; naive \
-         {naive_mase:.3}){best}{of_network}\n{blend}",
+        "on the last {} (held out): MASE {mase:.3}, {verdict} ({measured}){best}{of_network}\n{blend}",
         number::of(*rows, "row")
     )
 }

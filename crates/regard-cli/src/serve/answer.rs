@@ -93,6 +93,7 @@ pub(super) const FORECAST: CommandOptions = CommandOptions {
         "horizon",
         "levels",
         "season",
+        "keep_outliers",
         "only",
         "attribution",
         "samples",
@@ -116,8 +117,8 @@ pub(super) const FORECAST: CommandOptions = CommandOptions {
 /// `regard explain FILE`.
 pub(super) const EXPLAIN: CommandOptions = CommandOptions {
     name: "explain",
-    allowed: with_table!["example", "step", "layer", "head", "filter", "parameters", "group_by", "smiles"],
-    of_files: &["distances"],
+    allowed: with_table!["example", "step", "layer", "head", "filter", "parameters", "group_by", "smiles", "future"],
+    of_files: &["distances", "future"],
     has_model: true,
 };
 

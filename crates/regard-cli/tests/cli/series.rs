@@ -520,6 +520,22 @@ fn the_future_of_covariates_may_be_a_file_of_its_own() {
     );
     let without = regard(folder.path(), &["forecast", "sales.csv", "--horizon", "5", "--future", "plan.csv"]);
     assert!(without.code == Some(2) && without.err.contains("--covariates"), "{without:?}");
+
+    fs::write(folder.path().join("plan.csv"), &plan).unwrap();
+    let settings =
+        ["data.path=sales.csv", "data.future_covariates=[\"promo\"]", "task.horizon=5", "model.look_back=12"];
+    let settings = settings.iter().flat_map(|setting| ["--set", setting]);
+    let train: Vec<&str> =
+        ["train", "series/forecast", "--out", "sold"].into_iter().chain(SMALL).chain(settings).collect();
+    regard(folder.path(), &train).done();
+    let explain = ["explain", "sales.csv", "--model", "sold"];
+    let (blind, seeing) = (explain.to_vec(), [&explain[..], &["--future", "plan.csv", "--json"]].concat());
+    let blind = regard(folder.path(), &blind);
+    assert!(blind.code == Some(2) && blind.err.contains(missing) && blind.err.contains("--future"), "{blind:?}");
+    assert!(regard(folder.path(), &seeing).done().json()["steps"].is_array());
+    fs::write(folder.path().join("places.csv"), "id,x,y\na,0,0\nb,3,4\nc,6,0\n").unwrap();
+    let refused = regard(folder.path(), &["explain", "places.csv", "--future", "plan.csv"]);
+    assert!(refused.code == Some(2) && refused.err.contains("--future does not apply"), "{refused:?}");
 }
 
 #[test]

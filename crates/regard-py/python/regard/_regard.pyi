@@ -51,6 +51,7 @@ def forecast_panel(
     horizon: int,
     levels: Sequence[float],
     seasons: Sequence[int],
+    keep_outliers: bool,
     only: str | None,
     pretrained: bool,
     pretrained_model: str | None,
@@ -284,6 +285,7 @@ class SeriesModel:
         horizon: int,
         levels: Sequence[float],
         seconds: float | None,
+        keep_outliers: bool,
         progress: Callable[[str, int, int], None] | None,
     ) -> dict[str, Any]: ...
     def explain(self, panel: Panel, at: int) -> Trace: ...

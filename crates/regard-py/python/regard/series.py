@@ -116,6 +116,8 @@ class Forecaster:
         Distance of time stamps, such as ``"day"``, ``"15min"`` or ``"month"``; by default the most common one.
     season_length : int or sequence of int, optional
         Values after which series repeat; by default those of the calendar, or found in the values.
+    keep_outliers : bool
+        If true, a single value of the last rows that is far from all others counts for forecasts.
     experiment : str, optional
         The settings of a network that `fit` trains, such as ``"series/forecast"``.
     settings : mapping, optional
@@ -163,6 +165,7 @@ class Forecaster:
         *,
         freq: str | None = None,
         season_length: int | Sequence[int] | None = None,
+        keep_outliers: bool = False,
         experiment: str | None = None,
         settings: Mapping[str, Any] | None = None,
         only: str | None = None,
@@ -180,6 +183,7 @@ class Forecaster:
         self.h = h
         self.freq = freq
         self.season_length = season_length
+        self.keep_outliers = keep_outliers
         self.experiment = experiment
         self.settings = settings
         self.only = only
@@ -412,7 +416,7 @@ class Forecaster:
                 bar.line(f"{name} {done:,} of {of:,}", done / max(of, 1))
 
             if self._packed is not None:
-                found = self._model().forecast(panel, horizon, levels, self.time_limit, report)
+                found = self._model().forecast(panel, horizon, levels, self.time_limit, self.keep_outliers, report)
                 self.members_ = [{"name": name, "weight": weight} for name, weight in found["members"]]
                 self.back_test_ = None
                 if found["unknown"]:
@@ -427,6 +431,7 @@ class Forecaster:
                     horizon,
                     levels,
                     seasons,
+                    self.keep_outliers,
                     self.only,
                     bool(self.pretrained),
                     pretrained,

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use burn::tensor::Device;
-use regard_base::series::{Budget, ForecastOptions, Members, OriginKind, Plan, Weights, clock_seasons};
+use regard_base::series::{Budget, ForecastOptions, Members, OriginKind, Plan, Weights, clock_seasons, recent_outlier};
 use regard_data::metrics::Metrics;
 use regard_data::series::{Panel, Part, Window};
 use serde::{Deserialize, Serialize};
@@ -105,6 +105,25 @@ pub(super) fn seasons_of(panel: &Panel, season_length: usize) -> Option<Vec<usiz
     }
 }
 
+/// The panel without the values that lie far from all others among the last rows, and the number of series that have one.
+pub(super) fn without_outliers(panel: &Panel, seasons: Option<&[usize]>) -> Result<(Panel, usize)> {
+    let season = seasons.unwrap_or_default().iter().copied().min().unwrap_or(1);
+    let of_series = |values: &Vec<f64>| recent_outlier(values, season).map(|row| values.len() - row);
+    let rows: Vec<Option<usize>> = values(panel).iter().map(of_series).collect();
+    Ok((without_rows(panel, |series| rows[series])?, rows.iter().flatten().count()))
+}
+
+/// The panel with a row of each series missing, which is counted from the end; `None` for a series that stays.
+pub(super) fn without_rows(panel: &Panel, row: impl Fn(usize) -> Option<usize>) -> Result<Panel> {
+    let mut series = 0..;
+    Ok(panel.changed(|one| {
+        let Some(from_end) = series.next().and_then(&row) else { return one.clone() };
+        let mut values = one.values().to_vec();
+        values[one.len() - from_end] = f32::NAN;
+        one.with_values(values)
+    })?)
+}
+
 /// Values of each series as base forecasters see them, `[rows]`.
 pub(super) fn values(panel: &Panel) -> Vec<Vec<f64>> {
     panel.series().iter().map(|one| one.values().iter().map(|value| f64::from(*value)).collect()).collect()
@@ -159,6 +178,7 @@ impl BaseBackTest {
             levels: vec![],
             names: vec![],
             budget: Budget::of(budget),
+            keep_outliers: false,
         };
         let plan = Plan::with_held_out(&values, &options, rows)?;
         // The latest origin is one horizon before the end.

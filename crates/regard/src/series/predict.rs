@@ -10,7 +10,7 @@ use regard_data::series::formats::{Read, ReadOptions, ReadReport, read};
 use regard_data::series::{Panel, Part, Scaler, Window};
 
 use super::TimeSeries;
-use super::base::{mixed, names, seasons_of, test_errors, values};
+use super::base::{mixed, names, seasons_of, test_errors, values, without_outliers};
 use super::batch::Batch;
 use super::classify::at_scale;
 use super::evaluate::{EvaluateOptions, SeriesEvaluation, evaluate};
@@ -69,6 +69,8 @@ pub struct FileForecastOptions {
     pub levels: Vec<f64>,
     /// Time for the network and the base forecasters.
     pub budget: Budget,
+    /// If true, a single value of the last rows that lies far from all others counts for forecasts.
+    pub keep_outliers: bool,
     /// The series that are forecast; `None` for all. Base forecasters are fitted to all series together and know no part.
     pub part: Option<Range<usize>>,
 }
@@ -313,7 +315,7 @@ impl SeriesModel {
         options: &FileForecastOptions,
         progress: Progress<'_>,
     ) -> Result<FileForecasts> {
-        let FileForecastOptions { horizon, levels, budget, part } = options;
+        let FileForecastOptions { horizon, levels, budget, keep_outliers, part } = options;
         let horizon = *horizon;
         let [of_network, of_base] = self.base.as_ref().map_or([1.0, 0.0], |base| base.weights);
         // Horizon and levels are those that the network knows, whatever its weight.
@@ -325,9 +327,22 @@ impl SeriesModel {
             return Err(Error::config("--shard", reason).with_hint(hint));
         }
         let part = part.clone().unwrap_or(0..series.panel.len());
-        let network =
-            if of_network > 0.0 { self.last_forecasts(&series.panel, part, horizon, levels, budget)? } else { vec![] };
+        let season_length = self.experiment.as_ref().map_or(0, |experiment| experiment.data.season_length);
+        let seasons = seasons_of(&series.own, season_length);
         let mut warnings = vec![];
+        let (panel, outliers) = match keep_outliers {
+            true => (series.panel.clone(), 0),
+            false => without_outliers(&series.panel, seasons.as_deref())?,
+        };
+        if outliers > 0 && of_base == 0.0 {
+            let whose = if outliers == 1 { "1 series has".to_owned() } else { format!("{outliers} series have") };
+            warnings.push(format!(
+                "{whose} a value among the last rows that is far from all others: forecasts are made without it \
+                 (`--keep-outliers` keeps it)"
+            ));
+        }
+        let network =
+            if of_network > 0.0 { self.last_forecasts(&panel, part, horizon, levels, budget)? } else { vec![] };
         if budget.is_over() && !budget.is_stopped() {
             let took = budget.elapsed().as_secs_f64();
             warnings.push(format!("the network alone took {took:.1} s, longer than `--time`"));
@@ -336,13 +351,13 @@ impl SeriesModel {
             let forecasts = Forecasts::new(series.panel.clock(), network)?;
             return Ok(FileForecasts { forecasts, members: vec![(NETWORK.to_owned(), 1.0)], warnings });
         }
-        let season_length = self.experiment.as_ref().map_or(0, |experiment| experiment.data.season_length);
         let settings = ForecastOptions {
             horizon,
-            seasons: seasons_of(&series.own, season_length),
+            seasons,
             levels: levels.clone(),
             names: names(&series.own),
             budget: budget.clone(),
+            keep_outliers: *keep_outliers,
         };
         let found = forecast_with(&values(&series.own), &settings, progress)?;
         let mut members = vec![(NETWORK.to_owned(), of_network)];

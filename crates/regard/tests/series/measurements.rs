@@ -99,7 +99,13 @@ fn a_season_of_one_row_is_none() {
         &folder.path().join("run"),
     );
     let series = model.read(&path, &model.columns()).unwrap();
-    let options = FileForecastOptions { horizon: 8, levels: vec![], budget: Budget::unlimited(), part: None };
+    let options = FileForecastOptions {
+        horizon: 8,
+        levels: vec![],
+        budget: Budget::unlimited(),
+        keep_outliers: false,
+        part: None,
+    };
     let found = model.forecast_file(&series, &options, &|_| ()).unwrap();
     let seasonal = found.members.iter().find(|(name, _)| name.contains("24") || name.contains("Seasonal"));
     assert!(seasonal.is_none() && found.members.iter().any(|(name, _)| name != NETWORK), "{:?}", found.members);

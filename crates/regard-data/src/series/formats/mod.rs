@@ -147,8 +147,24 @@ fn of_rows(mut rows: Rows<'_>, options: &ReadOptions, extent: Extent<'_>) -> Res
         }
         (long, _) => (long::read(rows, &header, options, &beginning, extent)?, long),
     };
+    if read.report.date.is_none() && names_dates(&header.names) {
+        return Err(header
+            .error("has dates in the names of its columns and no column of dates, so its rows would be read as steps of time")
+            .with_hint(
+                "turn the table, so that a column has the dates and others the values, or one row each series, date and \
+                 value; pandas does it by `melt`",
+            ));
+    }
     read.report.guessed = guessed;
     Ok((read, Some(layout)))
+}
+
+/// If true, columns are called by dates, or by years one after the other.
+fn names_dates(names: &[String]) -> bool {
+    let year = |name: &String| name.parse::<u32>().ok().filter(|year| (1800..2200).contains(year));
+    let years: Vec<u32> = names.iter().filter_map(year).collect();
+    let is_consecutive = years.len() > 2 && years.windows(2).all(|pair| pair[1] == pair[0] + 1);
+    is_consecutive || names.iter().filter(|name| year(name).is_none() && stamps::is_date(name)).count() > 1
 }
 
 /// If true, the first row of a table is no header: its values would be lost.

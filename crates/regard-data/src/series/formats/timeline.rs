@@ -81,6 +81,14 @@ impl Placing<'_> {
         let frequency = self.frequency(&distinct, &layout)?;
         let first = distinct.iter().filter_map(|ticks| ticks.first()).min().copied().unwrap_or(0);
         let clock = Clock::of_parts(first, frequency, layout);
+        if self.options.frequency.is_some() && clock.stamp(0).ok() == clock.stamp(1).ok() {
+            let reason =
+                format!("has stamps such as `{}`, in which steps of a {frequency} are the same", clock.stamp(0)?);
+            return Err(self
+                .header
+                .error(reason)
+                .with_hint("leave `--frequency` (`data.frequency`) out, or give a coarser one"));
+        }
         let (mut gaps, mut steps) = (0, 0);
         let mut tracks = Vec::with_capacity(series.len());
         for (rows, distinct) in series.into_iter().zip(&distinct) {

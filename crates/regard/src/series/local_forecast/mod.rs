@@ -36,6 +36,8 @@ pub struct LocalForecastOptions {
     /// A model that was trained on generated series ([`SeriesModel::knows_none`]), which takes part unless `only` leaves it
     /// out.
     pub pretrained: Option<Arc<SeriesModel>>,
+    /// If true, a single value of the last rows that lies far from all others counts for forecasts.
+    pub keep_outliers: bool,
     /// Time for everything. Simple forecasts come first; what does not end in time is left out.
     pub budget: Budget,
     /// Seed of everything random.
@@ -94,11 +96,13 @@ pub fn forecast(
         levels: options.levels.clone(),
         names: base::names(&read.panel),
         budget,
+        keep_outliers: options.keep_outliers,
     };
     let origins = Origins::new(&values, &settings)?;
     if options.only != Some(Only::Base) {
         (0..read.panel.len()).try_for_each(|at| Window::last(&read.panel, at, 0, options.horizon).map(drop))?;
     }
+    let seen = Read { panel: base::without_rows(&read.panel, |at| origins.outlier(at))?, report: read.report.clone() };
     let mut members = match options.only {
         // The simple forecasts stand in where a network has none.
         Some(Only::Network) => origins.simple_members().only_fallbacks(),
@@ -116,7 +120,7 @@ pub fn forecast(
     let (mut look_back, mut cut_short) = (0, false);
     if options.only != Some(Only::Base) {
         let job = Job {
-            read: read.clone(),
+            read: seen,
             origins: origins.clone(),
             others: members.clone(),
             options: options.clone(),

@@ -257,6 +257,28 @@ fn long_tables() {
 }
 
 #[test]
+fn dates_in_a_header_and_steps_that_stamps_do_not_tell_apart() {
+    let turned = "has dates in the names of its columns and no column of dates";
+    let same = "in which steps of a";
+    let every = |frequency: &str| ReadOptions { frequency: Some(frequency.parse().unwrap()), ..wide() };
+    for (text, options, expected) in [
+        ("shop,2023-01-01,2023-01-02,2023-01-03\na,1,2,3\nb,2,3,4\n", wide(), turned),
+        ("Country,Code,1990,1991,1992\nAustria,AUT,1,2,3\nBelgium,BEL,2,3,4\n", wide(), turned),
+        ("date,a\n2023-01-01,1\n2023-01-02,2\n", every("hour"), same),
+        ("date,a\n1990Q1,1\n1990Q2,2\n", every("month"), same),
+        ("date,a\n2018-01,1\n2018-02,2\n", every("day"), same),
+    ] {
+        let error = parse(text, Path::new("a.csv"), &options).unwrap_err();
+        assert!(error.to_string().contains(expected) && error.hint().is_some(), "{text}: {error}");
+    }
+    // Years name the columns of a table of months.
+    let months = "month,2019,2020,2021\n2020-01,1,2,3\n2020-02,2,3,4\n";
+    assert_eq!(parse(months, Path::new("a.csv"), &wide()).unwrap().panel.len(), 3);
+    let coarser = "date,a\n2023-01-01,1\n2023-01-08,2\n";
+    assert_eq!(parse(coarser, Path::new("a.csv"), &every("week")).unwrap().panel.steps(), 2);
+}
+
+#[test]
 fn cut_and_damaged_texts_never_panic() {
     let long = ReadOptions { label: Some("k".into()), label_optional: true, covariates: vec!["x".into()], ..wide() };
     for text in [
