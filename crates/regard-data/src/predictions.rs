@@ -49,13 +49,13 @@ impl Intervals {
 /// A class with a smaller share than this makes two classes unbalanced.
 const RARE: f64 = 0.2;
 
-/// If true, a class is so rare in training, where classes have these shares, that the most probable class would hardly
-/// ever be that one.
+/// If true, one of two classes is so rare in training, where classes have these shares, that the most probable class would
+/// hardly ever be that one. More classes are never unbalanced: relative to their shares, those of which training has
+/// hardly an example would win over all others.
 #[must_use]
 pub fn is_unbalanced(shares: &[f64]) -> bool {
-    // With more classes every class is rarer.
-    let limit = RARE * 2.0 / shares.len().max(2) as f64;
-    shares.iter().any(|share| *share > 0.0 && *share < limit)
+    let mut found = shares.iter().filter(|share| **share > 0.0);
+    matches!((found.next(), found.next(), found.next()), (Some(one), Some(two), None) if one.min(*two) < RARE)
 }
 
 /// The class that is predicted: the most probable one, or where a class is rare in training, whose shares are `shares`,
@@ -273,6 +273,7 @@ mod tests {
         // A class that training did not have is never predicted.
         assert_eq!(decide(&[0.5, 0.1, 0.4], &[0.95, 0.05, 0.0]), 1);
         assert!(is_unbalanced(&[0.05, 0.95]) && !is_unbalanced(&[0.3, 0.7]) && !is_unbalanced(&[]));
-        assert!(!is_unbalanced(&[0.15; 6]), "sixths are as even as six classes can be");
+        // Of three classes, one example in sixty does not win over two thirds.
+        assert!(!is_unbalanced(&[0.49, 0.49, 0.02]) && decide(&[0.28, 0.68, 0.04], &[0.49, 0.49, 0.02]) == 1);
     }
 }
