@@ -40,14 +40,17 @@ pub(super) fn run(job: &SolveJob, device: &Device, printer: &mut Printer) -> any
     for (number, (task, instance)) in job.tasks.iter().zip(&instances).enumerate() {
         let network = networks.get(instance.problem());
         let found = searched(network.map(|(network, _)| network), &task.file, instance, &options, printer);
-        let Some(solution) = unsolved.pass(found)? else { continue };
-        let written = write(task, instance, &solution)?;
-        let model = network.map(|(_, info)| info.name.as_str());
-        report(printer, job, task, instance, &solution, model, &written)?;
+        let solution = unsolved.pass(found)?;
+        if let Some(solution) = &solution {
+            let written = write(task, instance, solution)?;
+            let model = network.map(|(_, info)| info.name.as_str());
+            report(printer, job, task, instance, solution, model, &written)?;
+        }
         if stop.is_cancelled() {
             let left = instances.len() - 1 - number;
             let others = if left == 0 { String::new() } else { format!("; {} not solved", others_of(left)) };
-            printer.note(&format!("interrupted: this is the best solution found until then{others}"));
+            let found = if solution.is_some() { "this is the best" } else { "no" };
+            printer.note(&format!("interrupted: {found} solution found until then{others}"));
             // A part without its end is not merged.
             places = None;
             break;
