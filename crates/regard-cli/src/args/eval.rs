@@ -10,6 +10,7 @@ use regard::series::back_test::BackTestOptions;
 use regard::supervised::CrossValidationOptions;
 use regard::supervised::base::Only;
 
+use super::solve::check_extension;
 use super::{ColumnArgs, NetworkArgs, TableArgs};
 use crate::failure::Failure;
 use crate::shard::ShardArgs;
@@ -362,6 +363,9 @@ impl EvalArgs {
             let hint = "--set names those of an experiment, such as `--set data.group_by=customer`; the settings of \
                         `[data]` are in `regard reference settings`";
             return Err(Failure::new(what).hint(hint).into());
+        }
+        if let Some(plot) = &self.plot {
+            check_extension("--plot", plot, &["svg", "png"])?;
         }
         let mut sets = self.set;
         sets.extend(self.table.skips_bad().then(|| "data.skip_bad=true".to_owned()));

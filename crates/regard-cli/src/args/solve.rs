@@ -201,7 +201,7 @@ fn is_folder(path: &Path) -> bool {
     path.is_dir() || path.to_string_lossy().ends_with(std::path::is_separator)
 }
 
-fn check_extension(flag: &str, path: &Path, extensions: &[&str]) -> anyhow::Result<()> {
+pub(super) fn check_extension(flag: &str, path: &Path, extensions: &[&str]) -> anyhow::Result<()> {
     let extension = path.extension().and_then(|text| text.to_str());
     let known = extension.is_some_and(|text| extensions.contains(&text.to_lowercase().as_str()));
     if known {

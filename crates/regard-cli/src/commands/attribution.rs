@@ -31,8 +31,9 @@ pub(super) fn progress(printer: &Printer) -> impl Fn(usize, usize) {
     move |done, of| shown.show(Done { stage: "attribution", done, of, what: "changed inputs", limit: None })
 }
 
-/// Says what was attributed, how faithful and complete it is, and whether attention weights agree.
-pub(super) fn report(method: AttributionMethod, what: &str, all: &[&Attribution], printer: &Printer) {
+/// Says what was attributed, how faithful and complete it is, and whether attention weights agree. `of_trees` says that
+/// trees are attributed.
+pub(super) fn report(method: AttributionMethod, what: &str, all: &[&Attribution], of_trees: bool, printer: &Printer) {
     printer.note(&format!("attribution ({method}) of {what}"));
     if let Some(found) = mean_faithfulness(all) {
         let Faithfulness { deletion_area, random_area } = found;
@@ -44,7 +45,14 @@ pub(super) fn report(method: AttributionMethod, what: &str, all: &[&Attribution]
     if method == AttributionMethod::IntegratedGradients {
         let errors: Vec<f64> = all.iter().filter_map(|one| one.completeness_error()).collect();
         let worst = errors.iter().copied().fold(0.0, f64::max);
-        let hint = if worst > COMPLETE { "; more --steps make it smaller" } else { "" };
+        let hint = match worst > COMPLETE {
+            // The answer of trees changes in steps, which differences along the path miss.
+            true if of_trees => {
+                "; base learners made of trees have no gradient: use --attribution shapley or leave-one-out"
+            }
+            true => "; more --steps make it smaller",
+            false => "",
+        };
         printer.note(&format!(
             "completeness: the values miss the difference to the baseline by {:.2} % in the mean, {:.2} % at most{hint}",
             100.0 * errors.iter().sum::<f64>() / errors.len().max(1) as f64,
@@ -67,7 +75,7 @@ pub(super) fn report(method: AttributionMethod, what: &str, all: &[&Attribution]
 pub(super) fn report_series(method: AttributionMethod, what: &str, all: &[SeriesAttribution], printer: &Printer) {
     let found: Vec<&Attribution> =
         all.iter().filter_map(|one| one.of_patches.as_ref().or(one.of_lags.as_ref())).collect();
-    report(method, what, &found, printer);
+    report(method, what, &found, false, printer);
 }
 
 fn mean_faithfulness(all: &[&Attribution]) -> Option<Faithfulness> {

@@ -14,6 +14,8 @@ use regard::series::classify::{HeldOut as HeldOutSeries, cross_validate as cross
 use regard::sets::SetExperiment;
 use regard::sets::cross_validation::{HeldOut as HeldOutSets, cross_validate};
 use regard::sets::source::{read_bags, read_encoded};
+use regard::sets::task::TaskKind;
+use regard::supervised::base::Only;
 use regard::supervised::{BlendMetrics, ClassReport, CrossValidationMetrics, Done, FoldObserver};
 use serde_json::{Map, Value, json};
 
@@ -72,6 +74,7 @@ pub(super) fn sets(
     }
     options.check_cross_validation()?;
     refuse_scaffolds(options)?;
+    check_plot(options, experiment.task.kind == TaskKind::Classification, experiment.eval.blend)?;
     let bags = read_bags(path, &experiment.data, experiment.task.kind, true)?;
     bags.notes().iter().for_each(|note| printer.note(note));
     let given = options.given.as_ref().map(|folder| read_folds(folder, bags.len())).transpose();
@@ -85,7 +88,9 @@ pub(super) fn sets(
         }
         (test, None) => {
             let encoded: Vec<String> = (0..bags.width()).map(|at| bags.names().name(at)).collect();
-            Some(read_encoded(Path::new(test), &experiment.data, experiment.task.kind, true, Some(&encoded))?)
+            let read = read_encoded(Path::new(test), &experiment.data, experiment.task.kind, true, Some(&encoded))?;
+            read.notes().iter().for_each(|note| printer.note(&format!("{test}: {note}")));
+            Some(read)
         }
     };
     let folds = match (&test, &given) {
@@ -103,8 +108,9 @@ pub(super) fn sets(
     })?;
     let data = path.display().to_string();
     let count = bags.len() + test.map_or(0, |test| test.len());
+    let outcome = write(&found, &About { data: &data, examples: "sets", count, folds }, printer)?;
     draw(&found, options, printer)?;
-    write(&found, &About { data: &data, examples: "sets", count, folds }, printer)
+    Ok(outcome)
 }
 
 /// Measures an experiment on graphs: by given folds, by folds that are cut, or by the data's own split.
@@ -116,6 +122,7 @@ pub(super) fn graphs(
 ) -> anyhow::Result<Outcome> {
     options.check_cross_validation()?;
     let validation = CrossValidation::new(experiment)?;
+    check_plot(options, validation.has_one_task_of_classes(), experiment.eval.blend)?;
     validation.warnings().iter().for_each(|warning| printer.note(warning));
     let held_out = match (&options.given, options.folds) {
         (Some(folder), _) => HeldOut::Lists(read_folds(folder, validation.graphs()).map_err(regard::Error::from)?),
@@ -133,8 +140,9 @@ pub(super) fn graphs(
         validation.run(&held_out, options.cross_validation(), device, done)
     })?;
     let data = if experiment.data.path.is_empty() { "generated graphs" } else { &experiment.data.path };
+    let outcome = write(&found, &About { data, examples: "graphs", count: validation.graphs(), folds }, printer)?;
     draw(&found, options, printer)?;
-    write(&found, &About { data, examples: "graphs", count: validation.graphs(), folds }, printer)
+    Ok(outcome)
 }
 
 /// Measures an experiment on whole series.
@@ -216,14 +224,37 @@ fn write(found: &CrossValidationMetrics, about: &About<'_>, printer: &mut Printe
     Ok(Outcome::Done)
 }
 
+/// Refuses a reliability diagram that there will not be, before anything is trained.
+fn check_plot(options: &FoldOptions, has_classes: bool, blends: bool) -> anyhow::Result<()> {
+    if options.plot.is_none() {
+        return Ok(());
+    }
+    let failure = match options.only {
+        _ if !has_classes => {
+            Failure::new("--plot: only one task of classes has a reliability diagram").hint("leave --plot out")
+        }
+        Some(Only::Network) => Failure::new("--plot: a network alone has no reliability diagram")
+            .hint("leave --only network out, or --plot"),
+        None if !blends => {
+            Failure::new("--plot: a network alone has no reliability diagram, and `eval.blend` is false")
+                .hint("`--set eval.blend=true` adds the base learners; or leave --plot out")
+        }
+        _ => return Ok(()),
+    };
+    Err(failure.into())
+}
+
 /// Draws the reliability diagram, where the options ask for it.
 fn draw(found: &CrossValidationMetrics, options: &FoldOptions, printer: &Printer) -> anyhow::Result<()> {
     let Some(file) = &options.plot else { return Ok(()) };
     let classes = found.blend.as_ref().and_then(|blend| blend.classes.as_ref());
     let Some(classes) = classes else {
-        return Err(Failure::new("--plot: only one task of classes has a reliability diagram")
-            .hint("leave it out, or leave --only network out")
-            .into());
+        // Graphs with too many nodes have none, which is known only now.
+        return Err(Failure::new(
+            "--plot: there are no base learners for these data, and a network alone has no diagram",
+        )
+        .hint("leave --plot out")
+        .into());
     };
     let error = found.mean.get("calibration_error").unwrap_or_default();
     reliability_plot::draw(file, &classes.reliability, error)?;

@@ -13,6 +13,7 @@ use regard::graphs::examples::Examples;
 use regard::graphs::experiment::GraphData;
 use regard::graphs::predict::{AttentionWeights, GraphModel, GraphTestPredictions};
 use regard::graphs::task::{GraphTask, LevelName};
+use regard::supervised::base::BaseModel;
 use serde_json::Value;
 
 use super::intervals::with_intervals;
@@ -197,8 +198,9 @@ fn attributions<'g>(
         }
     };
     let part = attribution::part(model.network_has_no_weight(), model.base.is_some());
+    let of_trees = model.network_has_no_weight() && model.base.as_ref().is_some_and(BaseModel::has_trees);
     let all: Vec<&Attribution> = found.iter().map(|one| &one.found).collect();
-    attribution::report(options.method, &format!("{what}; {part}"), &all, printer);
+    attribution::report(options.method, &format!("{what}; {part}"), &all, of_trees, printer);
     Ok(GraphAnswer::Attributions { graphs: &examples.graphs, found })
 }
 

@@ -241,13 +241,45 @@ fn base_learners_and_weights_of_two_networks_are_no_model() {
 #[test]
 fn another_file_is_measured_on() {
     let folder = folder();
-    fs::write(folder.path().join("other.csv"), customers(6)).unwrap();
+    let in_windows_1252: Vec<u8> = customers(6).replace("c0,", "c\u{fc},").chars().map(|c| c as u8).collect();
+    fs::write(folder.path().join("other.csv"), in_windows_1252).unwrap();
     let all = with(&["eval", "sets/mil"], &["--set", "data.test=other.csv", "--set", "train.epochs=1", "--json"]);
-    let json = regard(folder.path(), &all).done().json();
+    let said = regard(folder.path(), &all).done();
+    let json = said.json();
     assert!(json["accuracy"].is_f64() && json["folds"] == 1, "{json}");
+    assert!(said.err.contains("other.csv: the file is not UTF-8"), "{said:?}");
+    fs::write(folder.path().join("new.csv"), customers(6).replace(",yes\n", ",jawohl\n")).unwrap();
+    let all = with(&["eval", "sets/mil"], &["--set", "data.test=new.csv", "--set", "train.epochs=1"]);
+    let said = regard(folder.path(), &all);
+    let expected = "new.csv: label `jawohl`: is not a class of the training data; its classes are `no`, `yes`";
+    assert!(said.code == Some(2) && said.err.contains(expected), "{said:?}");
     let all = with(&["eval", "sets/mil"], &["--set", "data.test=other.csv", "--folds", "3"]);
     let said = regard(folder.path(), &all);
     assert!(said.code == Some(2) && said.err.contains("data.test"), "{said:?}");
+}
+
+#[test]
+fn a_reliability_diagram_is_refused_before_anything_is_trained() {
+    let folder = folder();
+    fs::write(folder.path().join("flats.csv"), flats(1, 20)).unwrap();
+    let of_numbers = ["eval", "sets/bags", "--set", "data.path=flats.csv", "--set", "data.group_by=flat"];
+    let of_numbers = [&of_numbers[..], &["--set", "data.target=price", "--plot", "a.svg"]].concat();
+    let of_classes = |more: &[&'static str]| with(&["eval", "sets/mil", "--folds", "2"], more);
+    for (args, expected) in [
+        (of_numbers, "only one task of classes has a reliability diagram"),
+        (of_classes(&["--plot", "a.svg", "--only", "network"]), "hint: leave --only network out"),
+        (of_classes(&["--plot", "a.svg", "--set", "eval.blend=false"]), "`eval.blend` is false"),
+        (of_classes(&["--plot", "a.pdf"]), ".svg or .png"),
+    ] {
+        let said = regard(folder.path(), &args);
+        // Metrics would be on standard output.
+        assert!(said.code == Some(2) && said.out.is_empty() && said.err.contains(expected), "{args:?}: {said:?}");
+        assert_eq!(said.err.contains("--only network"), args.contains(&"network"), "{said:?}");
+    }
+    let drawn = of_classes(&["--plot", "a.svg", "--only", "base", "--json"]);
+    let json = regard(folder.path(), &drawn).done().json();
+    assert!(json["accuracy"].is_f64() && json["reliability"].is_array(), "{json}");
+    assert!(fs::read_to_string(folder.path().join("a.svg")).unwrap().starts_with("<svg"));
 }
 
 #[test]

@@ -209,6 +209,7 @@ impl<'p> Rows<'p> {
             encoding: Rc::new(Cell::new(Encoding::Utf8)),
             place: crate::file::place(path),
         };
+        let mut separator = separator;
         while rows.read_line()? {
             if rows.text.contains(&0) {
                 let reason = "is not text, expected a table of comma-separated values";
@@ -216,6 +217,11 @@ impl<'p> Rows<'p> {
             }
             let first = String::from_utf8_lossy(&rows.text);
             let line = first.trim_start_matches('\u{feff}');
+            if let Some(named) = named_separator(line).filter(|_| rows.line == 1) {
+                separator = separator.or(Some(named));
+                rows.at = rows.text.len();
+                continue;
+            }
             match line.trim().strip_prefix('#') {
                 Some(words) if words.trim().is_empty() => {}
                 Some(words) => rows.comments.push((rows.line, words.trim().to_owned())),
@@ -460,6 +466,20 @@ impl<'p> Rows<'p> {
     }
 }
 
+/// The separator that a line `sep=;` names. Spreadsheet programs write such a line above the header.
+fn named_separator(line: &str) -> Option<u8> {
+    // A tab at the end of the line is the separator.
+    let line = line.trim_end_matches(['\r', '\n']);
+    let line = line.strip_prefix('"').and_then(|line| line.strip_suffix('"')).unwrap_or(line);
+    match line.split_at_checked(4)? {
+        (name, value) if name.eq_ignore_ascii_case("sep=") => match value.as_bytes() {
+            [separator] if *separator == b'\t' || separator.is_ascii_punctuation() => Some(*separator),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 /// Comma, semicolon or tab, whichever the first line has most of; semicolon or tab where numbers with a decimal comma stand
 /// between them.
 fn delimiter(table: &str) -> u8 {
@@ -599,6 +619,31 @@ mod tests {
             found.push((row.line, row.fields().map(str::to_owned).collect()));
         }
         found
+    }
+
+    #[test]
+    fn a_first_line_may_name_the_separator() {
+        let rows = |fields: [[&str; 2]; 2]| {
+            (2..).zip(fields.map(|row| row.map(str::to_owned).to_vec())).collect::<Vec<(usize, Vec<String>)>>()
+        };
+        for text in [
+            "sep=;\na;b\n1,5;2\n",
+            "\u{feff}sep=;\r\na;b\r\n1,5;2\r\n",
+            "SEP=;\na;b\n1,5;2\n",
+            "\"sep=;\"\na;b\n1,5;2\n",
+            "sep=\t\na\tb\n1,5\t2\n",
+            "sep=|\na|b\n1,5|2\n",
+            "sep=,\na,b\n\"1,5\",2\n",
+        ] {
+            assert_eq!(all(text), rows([["a", "b"], ["1,5", "2"]]), "{text:?}");
+        }
+        // Only the first line is one, and a header may begin alike.
+        assert_eq!(all("a\nsep=;\n").len(), 2);
+        assert_eq!(all("sep=x,y\n1,2\n")[0], (1, vec!["sep=x".to_owned(), "y".to_owned()]));
+        // Also where the caller knows the separator.
+        let known =
+            Rows::of_text("sep=;\na;b\n", Path::new("a.csv"), Some(b';')).unwrap().next().unwrap().unwrap().len();
+        assert_eq!(known, 2);
     }
 
     #[test]

@@ -143,6 +143,10 @@ impl Given {
 
     /// Adds to the error of a setting where the setting was written.
     pub(crate) fn locate(&self, error: Error, path: &Path) -> Error {
+        // A hint of the setting itself says more than the place.
+        if let Error::Context { path: None, hint: Some(hint), error } = error {
+            return self.locate(*error, path).with_hint(hint);
+        }
         let Error::Config { key, reason } = error else {
             return error.in_file(path);
         };

@@ -276,6 +276,20 @@ fn mistakes_of_an_assignment_do_not_blame_the_file() {
 }
 
 #[test]
+fn a_target_beside_the_targets_of_an_experiment_has_a_way_out() {
+    let load = |sets: &[&str]| {
+        let sets: Vec<String> = sets.iter().map(|&set| set.to_owned()).collect();
+        GraphExperiment::load("graphs/zinc", &sets)
+    };
+    let error = load(&["data.target=expt"]).unwrap_err();
+    assert!(error.to_string().starts_with("`data.target`: and `data.targets` are both given"), "{error}");
+    let hint = error.hint().unwrap_or_default();
+    assert!(hint.contains("--set 'data.targets=[\"expt\"]'"), "{hint}");
+    assert_eq!(load(&["data.targets=[\"expt\"]"]).unwrap().data.target_columns(), ["expt"]);
+    assert_eq!(load(&["data.target=\"\""]).unwrap().data.target_columns(), ["target"]);
+}
+
+#[test]
 fn experiments_are_found_as_files_and_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("mine");

@@ -13,7 +13,7 @@ use super::family::predictions;
 use super::measure::{BatchPredictions, measures};
 use super::model::GraphTransformerConfig;
 use super::source::{DataSplits, Placed, Source, fold, folds, scaffold_folds};
-use super::task::Targets;
+use super::task::{GraphTask, Targets};
 use crate::supervised::base::{BaseProblem, Only, Rows, TaskPredictions};
 use crate::supervised::{CrossValidationMetrics, CrossValidationOptions, Done, Folds, cross_validate_blend, ensemble};
 use crate::train::{Measure, Measures, majority_share};
@@ -62,6 +62,15 @@ impl CrossValidation {
     /// If true, the data has a split of its own.
     pub fn has_split(&self) -> bool {
         self.placed.graphs.parts().is_some()
+    }
+
+    /// If true, there is one task of classes, whose classes are reported where base learners are beside the network.
+    pub fn has_one_task_of_classes(&self) -> bool {
+        match self.placed.task(&self.experiment) {
+            GraphTask::Classification => true,
+            GraphTask::Labels => self.placed.graphs.targets().is_some_and(|targets| targets.tasks().len() == 1),
+            GraphTask::Regression => false,
+        }
     }
 
     /// For every part, trains on the rest and measures on it, several times, with base learners beside the network.

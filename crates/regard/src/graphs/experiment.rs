@@ -294,7 +294,11 @@ pub(super) fn validate(experiment: &GraphExperiment) -> Result<()> {
         return refuse(if model.level == task.level { "model.task" } else { "model.level" }, reason);
     }
     if !data.target.is_empty() && !data.targets.is_empty() {
-        return refuse("data.target", "and `data.targets` are both given; give only one of them".into());
+        let error = Error::config("data.target", "and `data.targets` are both given; give only one of them");
+        return Err(error.with_hint(format!(
+            "give `--set 'data.targets=[{:?}]'` instead of `data.target`, or `--set 'data.target=\"\"'` to keep `data.targets`",
+            data.target
+        )));
     }
     if data.source == SourceKind::File && data.path.is_empty() {
         return refuse("data.path", "is empty; expected a file of graphs, since `data.source` is `file`".into());

@@ -1,6 +1,7 @@
 //! Cross-validation of networks on sets: by folds of a file, or on another file, several times.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use burn::tensor::Device;
 use regard_data::graphs::formats::tu::Fold;
@@ -15,10 +16,10 @@ use super::experiment::SetExperiment;
 use super::measure::{measure_predictions, predict};
 use super::source::{Prepared, Source, prepared, strata};
 use super::task::TaskKind;
-use crate::Result;
 use crate::supervised::base::{Only, Rows, TaskPredictions};
 use crate::supervised::{CrossValidationMetrics, CrossValidationOptions, Done, Folds, cross_validate_blend, ensemble};
 use crate::train::{Measure, Measures, majority_share};
+use crate::{Error, Result};
 
 /// Ridge penalty of the linear baseline: the weight of 300 rows, for features of deviation 1.
 const RIDGE: f64 = 300.0;
@@ -50,7 +51,7 @@ struct FoldPredictions {
 ///
 /// # Errors
 /// [`Error::Config`](crate::Error::Config) for data that the task does not fit, or more folds than sets; those of
-/// aligning other sets with these.
+/// aligning other sets with these, and a class of other sets that these do not have.
 pub fn cross_validate(
     experiment: &SetExperiment,
     bags: &Bags,
@@ -61,7 +62,10 @@ pub fn cross_validate(
 ) -> Result<CrossValidationMetrics> {
     let bags = match held_out {
         HeldOut::Folds(_) | HeldOut::Lists(_) => Cow::Borrowed(bags),
-        HeldOut::Sets(test) => Cow::Owned(bags.followed_by(&test.clone().align(bags.names())?)?),
+        HeldOut::Sets(test) => {
+            check_classes_of(test, bags, experiment)?;
+            Cow::Owned(bags.followed_by(&test.clone().align(bags.names())?)?)
+        }
     };
     let rows = |test: Vec<usize>| Rows { training: others(bags.len(), &test), validation: vec![], test };
     let folds = Folds::new(experiment.train.seed, options.repeats, |seed| match held_out {
@@ -100,6 +104,18 @@ pub fn cross_validate(
         Ok(FoldPredictions { sets, numbers, linear })
     };
     folds.run(predict, metrics, |_| constant(), done)
+}
+
+/// Refuses a class of other sets that the training sets do not have: no network can predict it.
+fn check_classes_of(test: &Bags, training: &Bags, experiment: &SetExperiment) -> Result<()> {
+    let (TaskKind::Classification, Some(labels), Some(known)) =
+        (experiment.task.kind, test.labels(), training.labels())
+    else {
+        return Ok(());
+    };
+    let found = labels.classes_among(&known.classes().names).map_err(Error::from);
+    let file = &experiment.data.test;
+    found.map(drop).map_err(|error| if file.is_empty() { error } else { error.in_file(Path::new(file)) })
 }
 
 /// Predictions of a network that learns from the first sets, for the second.

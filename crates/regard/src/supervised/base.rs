@@ -288,6 +288,15 @@ impl<F> BaseModel<F> {
         Self { format: FORMAT, features, stacks, reports, shares }
     }
 
+    /// If true, a base learner made of trees has a weight in a prediction.
+    pub fn has_trees(&self) -> bool {
+        const TREES: [&str; 3] = ["forest", "extra_trees", "boosting"];
+        let members = self.reports.iter().flat_map(|report| &report.members);
+        members
+            .filter(|member| member.weight > 0.0)
+            .any(|member| TREES.iter().any(|name| member.name.starts_with(name)))
+    }
+
     /// Predictions of the base learners for all examples of views; NaN for tasks without any.
     ///
     /// # Errors

@@ -9,6 +9,7 @@ use regard::explain::attribution::{Attribution, AttributionOptions};
 use regard::sets::experiment::SetData;
 use regard::sets::predict::{MixtureOptions, SetModel, SetPredictions};
 use regard::sets::task::TaskKind;
+use regard::supervised::base::BaseModel;
 use serde_json::Value;
 
 use super::columns;
@@ -185,8 +186,9 @@ fn attributions<'b>(
         _ => "the predicted number",
     };
     let part = attribution::part(model.network_has_no_weight(), model.base.is_some());
+    let of_trees = model.network_has_no_weight() && model.base.as_ref().is_some_and(BaseModel::has_trees);
     let all: Vec<&Attribution> = found.iter().collect();
-    attribution::report(options.method, &format!("{what}; {part}"), &all, printer);
+    attribution::report(options.method, &format!("{what}; {part}"), &all, of_trees, printer);
     let of_sets = model.predict(bags, false)?.of_sets;
     let values = found.iter().flat_map(|one| one.values.clone()).collect();
     let predictions = Predictions::new(bags, of_sets).and_then(|all| all.with_rows("attribution", values));

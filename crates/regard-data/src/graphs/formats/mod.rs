@@ -14,6 +14,7 @@ pub mod tu_folder;
 use std::path::{Path, PathBuf};
 
 use super::Graphs;
+use crate::error::shown;
 use crate::file::{extension, read_text};
 use crate::graphs::molecules::Rule;
 use crate::table::{Table, Text, json_lines};
@@ -85,7 +86,16 @@ fn surplus_edges(path: &Path, edges: &Path) -> Error {
 }
 
 fn with_edges(text: &str, path: &Path, options: &ReadOptions) -> Result<Graphs> {
-    let edges = edges_beside(path, options)?;
+    let edges = edges_beside(path, options).map_err(|error| match smiles_column(text, path, options.delimiter) {
+        None => error,
+        Some(column) => {
+            let column = shown(&column);
+            let reason = format!("has a column `{column}`, but the experiment reads no SMILES");
+            Error::parse(path, 0, reason).with_hint(format!(
+                "`--set data.smiles={column}` reads them, as does an experiment on molecules such as `graphs/molecules`"
+            ))
+        }
+    })?;
     edge_list::parse(text, path, &Text::read(&edges)?.text, &edges, options)
 }
 
@@ -101,6 +111,12 @@ fn edges_beside(path: &Path, options: &ReadOptions) -> Result<PathBuf> {
             "give the column of SMILES, or the file of edges; for nodes.csv the file edges.csv is found automatically",
         )
     })
+}
+
+/// The column of a table whose name contains `smiles`, in letters of any case.
+fn smiles_column(text: &str, path: &Path, delimiter: Option<u8>) -> Option<String> {
+    let table = Table::of(text, path, (delimiter, None), "a header").ok()?;
+    table.header.names.iter().find(|name| name.to_lowercase().contains("smiles")).cloned()
 }
 
 /// A file that seems to hold graphs.
@@ -128,12 +144,9 @@ pub fn recognise(path: &Path) -> Option<Recognised> {
     }
     let Text { text, delimiter, .. } = Text::read(path).ok()?;
     if ["csv", "tsv"].contains(&extension(path).as_str()) || delimiter.is_some() {
-        let header = text.lines().find(|line| !line.trim().is_empty())?;
-        let table = Table::of(header, path, (delimiter, None), "a header").ok()?;
-        let column = table.header.names.iter().find(|name| name.to_lowercase().contains("smiles"));
         let beside = || edges_beside(path, &ReadOptions::default()).is_ok_and(|edges| crate::file::is_file(&edges));
-        return match column {
-            Some(column) => Some(Recognised::Molecules(column.clone())),
+        return match smiles_column(&text, path, delimiter) {
+            Some(column) => Some(Recognised::Molecules(column)),
             None => beside().then_some(Recognised::Graphs),
         };
     }

@@ -3,9 +3,9 @@
 //! The header decides. Columns may stand in any order and be called as in [`ID`], [`LATITUDE`] and [`LONGITUDE`], in
 //! any case, or by other words and nearly these, which is noted ([`Notes`]), as are columns that are not used and rows
 //! that are skipped; the caller may name columns ([`ColumnRole`]). Without ids, rows are counted from 1. Fields are
-//! separated by commas, semicolons or tabs, whichever the header has most of. Numbers have decimal points or decimal
-//! commas, which their column shows. Lines starting with `#` above the header are the instance's comment. Distances may
-//! stand in a file of their own ([`TableOptions::distances`]).
+//! separated by commas, semicolons or tabs, whichever the header has most of, or by the separator that a first line such
+//! as `sep=;` names. Numbers have decimal points or decimal commas, which their column shows. Lines starting with `#` above
+//! the header are the instance's comment. Distances may stand in a file of their own ([`TableOptions::distances`]).
 //!
 //! Problems declare further columns ([`CsvColumn`]), and numbers that belong to no node ([`CsvOption`]), which stand in
 //! comments such as `# capacity: 100`. The columns decide the problem. A problem with a depot has it in the first row,

@@ -472,7 +472,7 @@ impl Roles {
             ));
         }
         if !times.is_empty() {
-            let needed = needed_for_times().map(|needed| format!("; {needed}")).unwrap_or_default();
+            let needed = self.needed_for_times().map(|needed| format!("; {needed}")).unwrap_or_default();
             notes.add(format!("routes do not keep times: {} not used{needed}", list(&times)));
         }
         if !others.is_empty() {
@@ -483,21 +483,26 @@ impl Roles {
             notes.add(format!("columns not used: {}{more} (--column ROLE=NAME gives one a role)", list(&others)));
         }
     }
+
+    /// The column that a table must have beside times for them to count; `None` where it has columns of another problem.
+    fn needed_for_times(&self) -> Option<String> {
+        let is = |column: &&CsvColumn, kind| column.kind == kind;
+        let (_, files) =
+            with_files().find(|(_, files)| files.csv.iter().any(|column| is(&column, ColumnKind::Time)))?;
+        let own = |name: &str| files.csv.iter().any(|column| column.names[0] == name);
+        if problem_columns().iter().any(|column| self.has(column.names[0]) && !own(column.names[0])) {
+            return None;
+        }
+        let amount = files.csv.iter().find(|column| is(column, ColumnKind::Amount))?;
+        let option = files.csv_options.first()?;
+        Some(format!("they count with a column `{}` and {}", amount.names[0], option_flag(option.name)))
+    }
 }
 
 /// If true, a word names a column of times.
 fn is_word_for_time(word: &str) -> bool {
     let mut times = problem_columns().into_iter().filter(|column| column.kind == ColumnKind::Time);
     times.any(|column| column.names.contains(&word) || column.words.contains(&word))
-}
-
-/// The column that a table must have beside times for them to count.
-fn needed_for_times() -> Option<String> {
-    let is = |column: &&CsvColumn, kind| column.kind == kind;
-    let (_, files) = with_files().find(|(_, files)| files.csv.iter().any(|column| is(&column, ColumnKind::Time)))?;
-    let amount = files.csv.iter().find(|column| is(column, ColumnKind::Amount))?;
-    let option = files.csv_options.first()?;
-    Some(format!("they count with a column `{}` and {}", amount.names[0], option_flag(option.name)))
 }
 
 /// The option of the command line for a number of a table; `None` for one that only comments give.

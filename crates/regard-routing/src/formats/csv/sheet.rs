@@ -59,6 +59,15 @@ fn amounts(files: &'static FileSpec) -> impl Iterator<Item = &'static str> {
     columns(files, ColumnKind::Amount)
 }
 
+/// The hint for a field that is no time of day beside others that are, or no time at all.
+fn time_hint(field: &str) -> Option<&'static str> {
+    let is_number = || number(field).is_some() || Decimal::Comma.number(field).is_some();
+    match field.contains(':') {
+        true => Some("the hours of a time of day go from 0 to 48, its minutes and seconds from 0 to 59"),
+        false => is_number().then_some("a plain number may be hours or minutes"),
+    }
+}
+
 /// Minutes since midnight of a time of day such as `8:30` or `08:30:00`.
 fn minutes(field: &str) -> Option<f64> {
     let mut parts = field.split(':');
@@ -501,13 +510,15 @@ impl<'t> Sheet<'t> {
         if let Some(Clock { example: (line, example), others }) = self.clocks.get(at)
             && others.contains(&row.line)
         {
-            let reason = format!("found `{}`, expected a time of day such as `{example}`", shown(row.field(*at)));
-            let hint = format!("a plain number may be hours or minutes; {out}");
+            let field = row.field(*at);
+            let reason = format!("found `{}`, expected a time of day such as `{example}`", shown(field));
+            let hint = time_hint(field).map_or_else(|| out.clone(), |hint| format!("{hint}; {out}"));
             return Err(row.error(name, reason).on_line(*line).with_hint(hint));
         }
-        let value = row
-            .number(column)
-            .map_err(|error| error.with_hint(format!("a time is a number or a time of day such as 8:30; {out}")))?;
+        let value = row.number(column).map_err(|error| {
+            let colon = time_hint(row.field(*at)).filter(|_| row.field(*at).contains(':'));
+            error.with_hint(format!("{}; {out}", colon.unwrap_or("a time is a number or a time of day such as 8:30")))
+        })?;
         if value < 0.0 {
             return Err(row.error(name, format!("found {value}, expected 0 or more")));
         }

@@ -247,6 +247,10 @@ fn columns_of_times_choose_the_problem() {
     let (instance, notes) = table("x,y,due\n0,0,5\n1,1,6\n");
     assert_eq!(instance.problem(), "tsp");
     assert_eq!(notes, ["routes do not keep times: `due` not used; they count with a column `demand` and --capacity"]);
+    // A pickup is of another problem, in which times never count.
+    let (instance, notes) = table("id,x,y,pickup,ready,due\nd,0,0,,0,9\na,1,1,,0,9\nb,2,1,a,0,9\n");
+    assert_eq!(instance.problem(), "pdp");
+    assert_eq!(notes, ["routes do not keep times: `ready`, `due` not used"]);
     let (instance, notes) = table("# capacity: 5\nx,y,demand,Zeitfenster\n0,0,0,\n1,1,1,8-9\n");
     assert_eq!(instance.problem(), "cvrp");
     assert!(notes[0].contains("two columns, `ready` and `due`"), "{notes:?}");
@@ -267,6 +271,18 @@ fn times_of_day_are_minutes_and_a_speed_is_by_the_hour() {
     assert_eq!(route.stops.iter().map(|stop| stop.arrival).collect::<Vec<_>>()[..2], [500.0, 510.0]);
     let stops = crate::formats::solution::render_stops(&instance, &[1, 2]).unwrap();
     assert_eq!(stops.lines().nth(1).unwrap(), "1,0,1,0,0,0,8:20,0,2,10.242641");
+}
+
+#[test]
+fn hints_on_windows_speak_of_times_of_day_where_there_are_some() {
+    let hint = |[ready, due]: [&str; 2]| {
+        let text = format!("# capacity: 5\nx,y,demand,ready,due\n0,0,0,,\n1,1,1,{ready},{due}\n");
+        let error = parse_instance(&text, Path::new("a.csv"), &TableOptions::default()).unwrap_err();
+        assert!(error.to_string().contains("the window of node 2"), "{error}");
+        error.hint().unwrap_or_default().to_owned()
+    };
+    assert_eq!(hint(["9", "8"]), "");
+    assert!(hint(["9:00", "8:00"]).starts_with("times of day are minutes"), "{}", hint(["9:00", "8:00"]));
 }
 
 #[test]

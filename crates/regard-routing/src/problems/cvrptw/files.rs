@@ -226,7 +226,10 @@ pub(super) fn read_csv(sheet: &Sheet<'_>, options: &csv::Options) -> Result<Cvrp
     let instance = build(routing, Times { windows, pace, vehicles }, |node, field, reason| match field {
         "vehicles" => table.error_in_option(field, reason),
         "service" => table.error_at(node, field, reason).with_hint(csv::ANOTHER_DEPOT),
-        _ => table.error_at(node, field, reason).with_hint("times of day are minutes, and so are the times of driving"),
+        _ if table.has_times_of_day() => {
+            table.error_at(node, field, reason).with_hint("times of day are minutes, and so are the times of driving")
+        }
+        _ => table.error_at(node, field, reason),
     })?;
     Ok(match table.has_times_of_day() {
         true => instance.with_times_of_day(speed),

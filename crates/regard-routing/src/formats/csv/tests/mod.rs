@@ -57,6 +57,14 @@ fn columns_are_found_by_name_in_any_order_and_case() {
 }
 
 #[test]
+fn a_first_line_may_name_the_separator() {
+    let instance = read("sep=;\nid;x;y\nUlm;0,5;1\nBonn;2,5;3\n").unwrap();
+    assert_eq!((instance.ids(), instance.coordinates()[1]), (&["Ulm", "Bonn"].map(String::from)[..], [2.5, 3.0, 0.0]));
+    let error = read("sep=;\nid;x;y\nUlm;a;1\n").unwrap_err().to_string();
+    assert_eq!(error, "cities.csv:3: field `x`: found `a`, expected a number");
+}
+
+#[test]
 fn rows_without_ids_are_counted() {
     assert_eq!(read("x,y\n1,2\n1,2\n").unwrap().ids(), ["1", "2"]);
 }

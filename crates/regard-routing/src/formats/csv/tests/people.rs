@@ -174,6 +174,30 @@ fn rows_with_plain_numbers_among_times_of_day_can_be_skipped() {
 }
 
 #[test]
+fn fields_that_are_no_times_of_day_are_explained_by_what_they_are() {
+    let hint = |field: &str, other: &str| {
+        let text = format!("id,x,y,demand,ready\nd,0,0,,{other}\na,1,1,2,{field}\n");
+        let error = with(&text, &capacity(9.0)).unwrap_err();
+        assert!(error.to_string().contains(&format!("field `ready`: found `{field}`, expected a ")), "{error}");
+        error.hint().unwrap().to_owned()
+    };
+    let leave_out = "`--column ready=` leaves the column out";
+    for other in ["8:00", ""] {
+        for field in ["6:75", "-6:00", "49:00"] {
+            let expected = format!(
+                "the hours of a time of day go from 0 to 48, its minutes and seconds from 0 to 59; {leave_out}"
+            );
+            assert!(hint(field, other).starts_with(&expected), "{field} {other}: {}", hint(field, other));
+        }
+    }
+    for field in ["9", "9.5"] {
+        let expected = format!("a plain number may be hours or minutes; {leave_out}");
+        assert!(hint(field, "8:00").starts_with(&expected), "{field}: {}", hint(field, "8:00"));
+    }
+    assert!(hint("soon", "8:00").starts_with(leave_out), "{}", hint("soon", "8:00"));
+}
+
+#[test]
 fn words_for_ids_refuse_no_table() {
     let (instance, _) = with("x,y,Ort\n0,0,Ulm\n1,1,Ulm\n", &TableOptions::default()).unwrap();
     assert_eq!(instance.sites().ids(), ["Ulm", "Ulm#2"]);
