@@ -646,7 +646,9 @@ impl BaseProblem {
         let (weights, not_fitted) = match convex_blend(&[&of_network, &of_base], outputs, &target) {
             Ok(found) => ([found.weights[0], found.weights[1]], None),
             // The network's loss has too few rows, so that the base learners keep the answer unless it is better.
-            Err(error) if losses.is_some_and(|[network, base]| network < base) => ([1.0, 0.0], Some(error.to_string())),
+            Err(error) if losses.is_some_and(|losses| is_better(losses, known.len())) => {
+                ([1.0, 0.0], Some(error.to_string()))
+            }
             Err(error) => ([0.0, 1.0], Some(error.to_string())),
         };
         Ok(BlendReport { losses, rows: known.len(), not_fitted, ..fit.report(weights) })
@@ -676,6 +678,15 @@ impl BaseProblem {
         let enough = (ENOUGH_HELD_OUT * k).div_ceil(training.len());
         Ok(cut.into_iter().take(options.members.max(enough)).map(of_part).collect())
     }
+}
+
+/// Losses of fewer held-out rows say nothing of which part is better.
+const FEWEST_TO_COMPARE: usize = 10;
+
+/// If true, a network with the first of these losses of few rows is better than base learners with the second. It was
+/// chosen by these rows and may look better by chance, so that it has to be better by a share of one over the root of them.
+fn is_better([network, base]: [f64; 2], rows: usize) -> bool {
+    rows >= FEWEST_TO_COMPARE && network < (1.0 - 1.0 / (rows as f64).sqrt()) * base
 }
 
 /// Views with more values are left to the network: base learners would take longer than it.
@@ -900,4 +911,16 @@ pub(crate) fn decisions(tasks: &[BaseTask], predictions: &TaskPredictions, share
         Target::Numbers(_) => vec![],
     };
     tasks.iter().enumerate().map(of_task).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_has_to_be_clearly_better_on_few_rows() {
+        assert!(is_better([0.7, 1.0], 16) && !is_better([0.8, 1.0], 16) && is_better([0.8, 1.0], 29));
+        // However good it looks on three rows.
+        assert!(!is_better([0.0, 1.0], 3) && !is_better([f64::NAN, 1.0], 20));
+    }
 }
