@@ -16,7 +16,7 @@ use regard::sets::cross_validation::{HeldOut as HeldOutSets, cross_validate};
 use regard::sets::source::{read_bags, read_encoded};
 use regard::sets::task::TaskKind;
 use regard::supervised::base::Only;
-use regard::supervised::{BlendMetrics, ClassReport, CrossValidationMetrics, Done, FoldObserver};
+use regard::supervised::{BlendMetrics, ClassReport, CrossValidationMetrics, Done, FoldObserver, numbers_as_classes};
 use serde_json::{Map, Value, json};
 
 use super::Outcome;
@@ -77,6 +77,11 @@ pub(super) fn sets(
     check_plot(options, experiment.task.kind == TaskKind::Classification, experiment.eval.blend)?;
     let bags = read_bags(path, &experiment.data, experiment.task.kind, true)?;
     bags.notes().iter().for_each(|note| printer.note(note));
+    if let (TaskKind::Classification, Some(labels)) = (experiment.task.kind, bags.labels())
+        && let Some(warning) = numbers_as_classes(&labels.classes().names)
+    {
+        printer.note(&warning);
+    }
     let given = options.given.as_ref().map(|folder| read_folds(folder, bags.len())).transpose();
     let given = given.map_err(regard::Error::from)?;
     let test = match (experiment.data.test.as_str(), options.folds.or(given.as_ref().map(Vec::len))) {

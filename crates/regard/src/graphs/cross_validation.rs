@@ -15,7 +15,9 @@ use super::model::GraphTransformerConfig;
 use super::source::{DataSplits, Placed, Source, fold, folds, scaffold_folds};
 use super::task::{GraphTask, Targets};
 use crate::supervised::base::{BaseProblem, Only, Rows, TaskPredictions};
-use crate::supervised::{CrossValidationMetrics, CrossValidationOptions, Done, Folds, cross_validate_blend, ensemble};
+use crate::supervised::{
+    CrossValidationMetrics, CrossValidationOptions, Done, Folds, cross_validate_blend, ensemble, numbers_as_classes,
+};
 use crate::train::{Measure, Measures, majority_share};
 use crate::{Error, Result};
 
@@ -56,7 +58,12 @@ impl CrossValidation {
 
     /// Warnings about the graphs, a sentence each.
     pub fn warnings(&self) -> Vec<String> {
-        warnings(&self.placed.graphs, &self.placed.positions)
+        let classes = match self.placed.task(&self.experiment) {
+            GraphTask::Classification => self.placed.graphs.targets().and_then(|targets| targets.classes(0).ok()),
+            GraphTask::Labels | GraphTask::Regression => None,
+        };
+        let of_classes = classes.and_then(|classes| numbers_as_classes(&classes.names));
+        warnings(&self.placed.graphs, &self.placed.positions).into_iter().chain(of_classes).collect()
     }
 
     /// If true, the data has a split of its own.

@@ -81,7 +81,8 @@ pub(crate) fn check_classes(classes: &[String], setting: &str, column: &str, fil
 const MANY_CLASSES: usize = 20;
 
 /// A warning where classes may be numbers that are to be predicted: one word in a column makes all of it words.
-pub(crate) fn numbers_as_classes(classes: &[String]) -> Option<String> {
+#[must_use]
+pub fn numbers_as_classes(classes: &[String]) -> Option<String> {
     let is_number = |name: &&String| name.parse::<f64>().is_ok();
     let word = classes.iter().find(|name| !is_number(name));
     let numbers = classes.iter().filter(is_number).count();

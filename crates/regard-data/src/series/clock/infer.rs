@@ -49,23 +49,25 @@ fn of_distance(distance: i64) -> Frequency {
     Frequency::every(Unit::Millisecond, distance)
 }
 
-/// The frequency of stamps that stand on one day of their months, or all at their ends.
+/// The frequency of stamps that stand on one day of their months, or all at their ends. A day that a month does not have is
+/// its last one.
 fn by_months<'t>(series: impl Iterator<Item = &'t [i64]> + Clone) -> Option<Frequency> {
     let places = || series.clone().map(|ticks| ticks.iter().map(|tick| MonthDay::of(*tick)));
     let mut all = places().flatten();
     let first = all.next()??;
-    let (mut same_day, mut ends) = (true, first.day == first.days_in_month);
+    let (mut same_day, mut ends, mut clamped) = (true, first.day == first.days_in_month, true);
     for place in all {
         let place = place?;
         same_day &= place.day == first.day;
         ends &= place.day == place.days_in_month;
+        clamped &= place.day == first.day.min(place.days_in_month);
     }
     let distances = places().flat_map(|of_series| {
         let mut before: Option<i64> = None;
         of_series.flatten().filter_map(move |place| before.replace(place.month).map(|month| place.month - month))
     });
     let months = most_common(distances.filter(|months| *months > 0))?;
-    match (same_day, ends) {
+    match (same_day || clamped && !ends, ends) {
         (true, _) if months % 12 == 0 => Some(Frequency::every(Unit::Year, months / 12)),
         (true, _) if months % 3 == 0 => Some(Frequency::every(Unit::Quarter, months / 3)),
         (true, _) => Some(Frequency::every(Unit::Month, months)),
@@ -105,6 +107,8 @@ mod tests {
             ("1949-02 1949-03", "month"),
             ("2019-01-31 2019-02-28 2019-03-31", "month end"),
             ("2019-03-31 2019-06-30 2019-09-30", "3 month ends"),
+            ("2019-01-30 2019-02-28 2019-03-30 2019-04-30", "month"),
+            ("2019-12-30 2020-02-29 2020-04-30", "2 months"),
             ("2019Q1 2019Q2 2019Q4", "quarter"),
             ("1990 1991 1992", "year"),
             ("0 1 2 4", "step"),

@@ -75,10 +75,17 @@ const NOT_DAYS: [&str; 6] = ["timestamp", "time", "year", "period", "time_stamp"
 /// Names of columns that hold parts of dates.
 const PARTS: [[&str; 2]; 4] = [["year", "jahr"], ["month", "monat"], ["day", "tag"], ["hour", "stunde"]];
 
+/// Names of a column of days and of one of times of day.
+const DAY_AND_TIME: [[&str; 3]; 2] = [["date", "datum", "day"], ["time", "uhrzeit", "zeit"]];
+
 /// Names of the columns that hold dates together, if this column is one of them and there are more.
 pub(super) fn parts_of_dates(header: &Header<'_>, column: &str) -> Vec<String> {
-    let parts: Vec<String> = PARTS.iter().filter_map(|names| header.find_any(names)).map(|part| part.name).collect();
-    if parts.len() > 1 && parts.iter().any(|part| part == column) { parts } else { vec![] }
+    fn of<const N: usize>(header: &Header<'_>, parts: &[[&str; N]], column: &str) -> Option<Vec<String>> {
+        let found: Vec<String> =
+            parts.iter().filter_map(|names| header.find_any(names)).map(|part| part.name).collect();
+        (found.len() > 1 && found.iter().any(|part| part == column)).then_some(found)
+    }
+    of(header, &PARTS, column).or_else(|| of(header, &DAY_AND_TIME, column)).unwrap_or_default()
 }
 
 /// If true, a column of this name holds dates.

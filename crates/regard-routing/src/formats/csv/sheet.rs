@@ -49,6 +49,15 @@ struct Clock {
     others: BTreeSet<usize>,
 }
 
+/// If true, a field looks like a time of day before 10 o'clock that is written without a colon, such as `0930`.
+fn is_without_colon(field: &str) -> bool {
+    let minutes = field.get(2..).and_then(|minutes| minutes.parse::<u8>().ok());
+    field.len() == 4
+        && field.starts_with('0')
+        && minutes.is_some_and(|minutes| minutes < 60)
+        && field.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// Columns of one kind by their names.
 fn columns(files: &'static FileSpec, kind: ColumnKind) -> impl Iterator<Item = &'static str> {
     files.csv.iter().filter(move |column| column.kind == kind).map(|column| column.names[0])
@@ -229,7 +238,7 @@ impl<'t> Sheet<'t> {
             .filter_map(|role| Some((role, self.roles.get(role)?.clone())))
             .collect();
         for (_, (at, name)) in columns.iter().filter(|(role, _)| is_of_kind(role, ColumnKind::Time)) {
-            let (mut example, mut others) = (None, BTreeSet::new());
+            let (mut example, mut others, mut without_colon) = (None, BTreeSet::new(), None);
             for (line, fields) in &mut self.rows {
                 let Some(field) = fields.get_mut(*at) else { continue };
                 if let Some(value) = minutes(field) {
@@ -237,11 +246,20 @@ impl<'t> Sheet<'t> {
                     example.get_or_insert((*line, written, value));
                 } else if !field.is_empty() && number(field) != Some(0.0) {
                     others.insert(*line);
+                    if without_colon.is_none() && is_without_colon(field) {
+                        without_colon = Some(field.clone());
+                    }
                 }
             }
             if let Some((line, written, value)) = example {
                 self.notes.add_on(name, format!(": `{written}` is read as {value} minutes"));
                 self.clocks.insert(*at, Clock { example: (line, written), others });
+            } else if let Some(written) = without_colon {
+                let (hour, minute) = written.split_at(2);
+                let value = number(&written).unwrap_or_default();
+                let note =
+                    format!(": `{written}` is read as the number {value}; as a time of day it is `{hour}:{minute}`");
+                self.notes.add_on(name, note);
             }
         }
         let reading =

@@ -122,6 +122,11 @@ fn stamps_that_do_not_fit() {
             "a.csv:4: field `month`: stamp `1` already occurs on line 2 | join `year`, `month` to one column `date`, with dates such as `2024-05` or `2024-05-17 09:00`",
         ),
         (
+            "Datum;Uhrzeit;Wert\n2020-01-01;00:00;1\n2020-01-01;01:00;2\n2020-01-02;00:00;3\n",
+            wide(),
+            "a.csv:3: field `Datum`: stamp `2020-01-01` already occurs on line 2 | join `Datum`, `Uhrzeit` to one column `date`, with dates such as `2024-05` or `2024-05-17 09:00`",
+        ),
+        (
             "a,b,date,y\nA,x,2020-01-01,1\nA,y,2020-01-01,1\nB,x,2020-01-01,1\nB,y,2020-01-01,1\nA,x,2020-01-02,1\nA,y,2020-01-02,1\nB,x,2020-01-02,1\nB,y,2020-01-02,1\n",
             wide(),
             "a.csv:3: field `date`: stamp `2020-01-01` already occurs on line 2 | where `a` and `b` name series together, join these columns to one and name it by `--id` (`data.id`); `--duplicates mean` or `--duplicates last` (`data.duplicates`) takes the mean or the last row of each stamp",

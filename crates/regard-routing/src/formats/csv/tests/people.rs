@@ -48,6 +48,16 @@ fn german_headers_and_decimal_commas_are_read_and_said() {
 }
 
 #[test]
+fn times_of_day_without_a_colon_are_said() {
+    let table = |ready: &str| format!("id,x,y,demand,ready,due\nd,0,0,,{ready},2200\nc,3,3,1,1000,1200\n");
+    let said = |ready: &str| {
+        let notes = with(&table(ready), &capacity(10.0)).unwrap().1;
+        notes.texts().iter().any(|note| note.contains("is read as the number 600; as a time of day it is `06:00`"))
+    };
+    assert!(said("0600") && !said("600") && !said("0"));
+}
+
+#[test]
 fn words_for_amounts_count_where_an_option_needs_them() {
     let text = "name,x,y,Weight\na,0,0,\nb,1,1,5\n";
     let (instance, notes) = with(text, &TableOptions::default()).unwrap();
