@@ -6,9 +6,9 @@
 //! examples of one.
 //!
 //! Fields are separated by commas, semicolons or tabs, whichever the header has most of, unless the caller or a first
-//! line such as `sep=;` names the separator. Text in double quotes may hold separators and line breaks. Text is UTF-8, UTF-16 with a byte order mark, or
-//! else Windows-1252. Numbers have a decimal point or, where the table tells it, a decimal comma ([`numbers`]), and
-//! marks between thousands; what `1,234` is read as is said where it may be both.
+//! line such as `sep=;` names the separator. Text in double quotes may hold separators and line breaks. Text is UTF-8,
+//! UTF-16 with a byte order mark, or else Windows-1252. Numbers have a decimal point or, where the table tells it, a
+//! decimal comma ([`numbers`]), and marks between thousands; what `1,234` is read as is said where it may be both.
 
 mod features;
 mod header;
