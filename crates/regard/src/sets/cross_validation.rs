@@ -50,7 +50,7 @@ struct FoldPredictions {
 /// learners beside the network where the task has them. `done` is called after every fold. Rankings are compared with those of a ridge regression of the relevances.
 ///
 /// # Errors
-/// [`Error::Config`](crate::Error::Config) for data that the task does not fit, or more folds than sets; those of
+/// [`Error::Config`] for data that the task does not fit, or more folds than sets; those of
 /// aligning other sets with these, and a class of other sets that these do not have.
 pub fn cross_validate(
     experiment: &SetExperiment,
