@@ -196,38 +196,24 @@ fn full_and_shared(vrp: &Vrp, routes: &[Vec<usize>]) -> (Vec<usize>, Vec<Vec<(us
     // Nothing is won by splitting a full load, unless routes with a limit have room for parts of it only: one of each
     // customer stays in the search then.
     let mut searched = vec![vrp.limit.is_none(); vrp.sites.len()];
+    let full_load = |stops: &[(usize, f64)]| match *stops {
+        [(node, amount)] if amount >= vrp.capacity => Some(node),
+        _ => None,
+    };
+    if vrp.limit.is_some() {
+        deliver(vrp, routes, |stops| {
+            if full_load(stops).is_none() {
+                stops.iter().for_each(|&(node, _)| searched[node] = true);
+            }
+        });
+    }
+    // No list for each full load: there may be a million.
     let (mut full, mut shared) = (Vec::new(), Vec::new());
-    deliver(vrp, routes, |stops| match *stops {
-        // No list for each of these: there may be a million.
-        [(node, amount)] if amount >= vrp.capacity => full.push((node, amount, shared.len())),
-        _ => {
-            stops.iter().for_each(|&(node, _)| searched[node] = true);
-            shared.push(stops.to_vec());
-        }
+    deliver(vrp, routes, |stops| match full_load(stops) {
+        Some(node) if std::mem::replace(&mut searched[node], true) => full.push(node),
+        _ => shared.push(stops.to_vec()),
     });
-    let mut kept = Vec::new();
-    full.retain(|&(node, amount, place)| {
-        let leaves = std::mem::replace(&mut searched[node], true);
-        if !leaves {
-            kept.push((node, amount, place));
-        }
-        leaves
-    });
-    let full = full.into_iter().map(|(node, ..)| node).collect();
-    if kept.is_empty() {
-        return (full, shared);
-    }
-    // Those that stay keep their places in the order.
-    let mut kept = kept.into_iter().peekable();
-    let mut all = Vec::with_capacity(shared.len() + kept.len());
-    for (place, stops) in shared.into_iter().enumerate() {
-        while let Some((node, amount, _)) = kept.next_if(|&(.., before)| before <= place) {
-            all.push(vec![(node, amount)]);
-        }
-        all.push(stops);
-    }
-    all.extend(kept.map(|(node, amount, _)| vec![(node, amount)]));
-    (full, all)
+    (full, shared)
 }
 
 /// The amounts that routes deliver to every node `[nodes]`.
