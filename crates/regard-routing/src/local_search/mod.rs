@@ -73,6 +73,10 @@ const NEIGHBOURS: usize = 10;
 /// Smaller instances get the perturbations of this many nodes: they cost next to nothing.
 const COUNTED_AT_LEAST: usize = 100;
 
+/// Instances of routes, of prizes and of pickups, whose perturbations cost more, get those of this many nodes: by less the
+/// best of a handful of solutions is missed at times.
+pub(crate) const ROUTES_COUNTED_AT_LEAST: usize = 20;
+
 /// Larger instances get the perturbations of this many nodes: a few seconds in all.
 const COUNTED_AT_MOST: usize = 2500;
 
@@ -81,7 +85,8 @@ const COUNTED_AT_MOST: usize = 2500;
 pub struct LocalSearchOptions {
     /// Seed of the perturbations.
     pub seed: u64,
-    /// Perturbations per node, 20 unless set; fewer than 100 nodes count as 100, more than 2,500 as 2,500.
+    /// Perturbations per node, 20 unless set; for one tour, fewer than 100 nodes count as 100, more than 2,500 as 2,500;
+    /// elsewhere fewer than 20 count as 20.
     /// They are made on one tour, or their time is spent on a population of tours that are recombined.
     /// The work is bounded by this, so the result depends on nothing but the input. 0 leaves out
     /// both.

@@ -46,7 +46,8 @@ use self::{
     terms::Terms,
 };
 use super::{clock::Clock, nearest::NearestLeft};
-use crate::{LocalSearchOptions, Sites};
+use crate::Sites;
+use crate::local_search::{LocalSearchOptions, ROUTES_COUNTED_AT_LEAST};
 
 /// The width of the neighbour lists.
 const NEIGHBOURS: usize = 16;
@@ -115,7 +116,7 @@ const ITERATIONS_PER_PERTURBATION: usize = 10;
 impl Options {
     /// The search of an instance of `nodes` nodes for this much work.
     pub(crate) fn of(nodes: usize, options: &LocalSearchOptions) -> Self {
-        let perturbations = options.perturbations_per_node.saturating_mul(nodes);
+        let perturbations = options.perturbations_per_node.saturating_mul(nodes.max(ROUTES_COUNTED_AT_LEAST));
         let iterations = perturbations.saturating_mul(ITERATIONS_PER_PERTURBATION);
         Self { seed: options.seed, deadline: options.deadline, iterations }
     }
