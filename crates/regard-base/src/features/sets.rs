@@ -1,4 +1,4 @@
-//! Views of sets: pooled columns, and the items themselves.
+//! Views of sets: pooled columns, the items themselves, and totals of columns.
 
 use regard_data::Result;
 
@@ -8,6 +8,8 @@ use crate::tabular::View;
 pub const POOLED: &str = "pooled columns";
 /// The name of the view of items.
 pub const ITEMS: &str = "items";
+/// The name of the view of totals.
+pub const TOTALS: &str = "column totals";
 
 /// The most values of a view of items, 512 MB: with more there is none.
 const MOST_VALUES: usize = 1 << 27;
@@ -16,32 +18,41 @@ const MOST_VALUES: usize = 1 << 27;
 /// `offsets[i]..offsets[i + 1]`.
 ///
 /// The view [`POOLED`] has for each column its mean, smallest and largest value and standard deviation in a set, and
-/// at the end the number of items and its logarithm: `[sets, 4 · width + 2]`. The view [`ITEMS`] has the items.
+/// at the end the number of items and its logarithm: `[sets, 4 · width + 2]`. The view [`ITEMS`] has the items. The view
+/// [`TOTALS`] has the sum of each column in a set and the number of items, `[sets, width + 1]`: what is asked of an order
+/// or an invoice is a sum of what its items are, which no mean tells of sets of many sizes.
 ///
 /// ```
 /// use regard_base::features::sets::views;
 ///
 /// let views = views(&[1.0, 3.0, 5.0], 1, &[0, 2, 3])?;
 /// assert_eq!(views[0].row(0), [2.0, 1.0, 3.0, 1.0, 2.0, 2f32.ln_1p()]);
+/// assert_eq!(views[2].row(0), [4.0, 2.0]);
 /// # Ok::<(), regard_data::Error>(())
 /// ```
 ///
 /// # Errors
 /// [`Error::Invalid`](regard_data::Error::Invalid) when values or offsets do not fit together.
 pub fn views(features: &[f32], width: usize, offsets: &[usize]) -> Result<Vec<View>> {
-    let mut pooled = Vec::with_capacity((offsets.len().saturating_sub(1)) * (4 * width + 2));
+    let sets = offsets.len().saturating_sub(1);
+    let mut pooled = Vec::with_capacity(sets * (4 * width + 2));
+    let mut totals = Vec::with_capacity(sets * (width + 1));
     for pair in offsets.windows(2) {
         let items = &features[pair[0] * width..pair[1] * width];
         for column in 0..width {
-            pooled.extend(pool(items.iter().skip(column).step_by(width).copied()));
+            let values = items.iter().skip(column).step_by(width).copied();
+            totals.push(values.clone().filter(|value| value.is_finite()).map(f64::from).sum::<f64>() as f32);
+            pooled.extend(pool(values));
         }
         let count = (pair[1] - pair[0]) as f32;
+        totals.push(count);
         pooled.extend([count, count.ln_1p()]);
     }
     let mut views = vec![View::new(POOLED, pooled, 4 * width + 2)?];
     if width > 0 && features.len() <= MOST_VALUES {
         views.push(View::instances(ITEMS, features.to_vec(), width, offsets.to_vec())?);
     }
+    views.push(View::new(TOTALS, totals, width + 1)?);
     Ok(views)
 }
 

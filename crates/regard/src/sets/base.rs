@@ -1,6 +1,6 @@
 //! Sets as base learners see them.
 
-use regard_base::features::sets::views;
+use regard_base::features::sets::{TOTALS, views};
 use regard_base::tabular::{Target, View};
 use regard_data::sets::Bags;
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,15 @@ fn has_base(kind: TaskKind) -> bool {
     matches!(kind, TaskKind::Classification | TaskKind::Regression)
 }
 
+/// The views from which a target is learnt: totals of columns are for numbers alone, as classes of sets are found no better
+/// with them.
+fn views_for(target: &Target, mut views: Vec<View>) -> Vec<View> {
+    if matches!(target, Target::Classes { .. }) {
+        views.retain(|view| view.name() != TOTALS);
+    }
+    views
+}
+
 /// The views of sets at the network's scale.
 pub(super) fn views_of(examples: &Examples) -> Result<Vec<View>> {
     Ok(views(&examples.features, examples.width, &examples.offsets)?)
@@ -38,7 +47,7 @@ pub(super) fn problem(kind: TaskKind, bags: &Bags, classes: &[String]) -> Result
         _ => Target::Numbers(labels.numbers()?.to_vec()),
     };
     let known = vec![true; bags.len()];
-    let views = views(bags.features(), bags.width(), bags.offsets())?;
+    let views = views_for(&target, views(bags.features(), bags.width(), bags.offsets())?);
     let classes = classes.to_vec();
     let tasks = vec![BaseTask { name: String::new(), classes, target, known }];
     Ok(Some(BaseProblem { views, left_out: vec![], tasks }))
@@ -56,8 +65,9 @@ pub(super) fn problem_of(config: &SetTransformerConfig, all: &Examples) -> Resul
         _ => return Ok(None),
     };
     let known = vec![true; all.len()];
+    let views = views_for(&target, views_of(all)?);
     let task = BaseTask { name: String::new(), classes: config.data.classes.clone(), target, known };
-    Ok(Some(BaseProblem { views: views_of(all)?, left_out: vec![], tasks: vec![task] }))
+    Ok(Some(BaseProblem { views, left_out: vec![], tasks: vec![task] }))
 }
 
 /// Training and validation sets as base learners see them; `None` where the task has no base learners.

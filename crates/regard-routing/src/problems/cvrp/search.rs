@@ -8,8 +8,8 @@ use crate::formats::csv::{self, Sheet};
 use crate::formats::solution::SolutionFormat;
 use crate::formats::tsplib;
 use crate::instance::{FileSpec, SolverInstance};
-use crate::local_search::{LocalSearchOptions, ROUTES_COUNTED_AT_LEAST};
 use crate::local_search::vrp::{self, Vrp, VrpOptions};
+use crate::local_search::{LocalSearchOptions, ROUTES_COUNTED_AT_LEAST};
 use crate::problem::Locations;
 use crate::{Result, Sites, routes_of};
 
