@@ -51,7 +51,7 @@ def page(folder):
         history.GENERATED,
         "Routes: 10,000 instances of the sets of Kool et al. 2019; a greedy solution of the network, or the best of all starts in 8 "
         f"views. Gaps are those of `regard eval`, to the best of the paper's methods; {lower(folder)}. \"Met\" compares numbers as "
-        "they are shown. One seed, except for the series (three). "
+        "they are shown. One seed, except for the series (three) and where the row names more. "
         "Core hours are those of all trainings on the way to the model; in the row of a set of bags, of its 50 trainings. "
         "[RESULTS.md](../RESULTS.md) has the commands.\n",
         tables.markdown(head, rows) + "\n",
@@ -118,7 +118,9 @@ def graphs(folder):
         for name, (goal, more, beside) in GRAPHS.items():
             found = next(one for one in record["rows"] if one["name"] == name)
             at = next(at for at, measure in enumerate(found["measures"]) if measure.endswith("_paper"))
-            yield row(name, goal, found["ours"][at], lambda value: f"{value:.3f}", beside, f"{found['seconds'] / 3600:.1f}", more)
+            seeds = len(found.get("seeds", []))
+            what = f"{name}, mean of {seeds} seeds" if seeds > 1 else name
+            yield row(what, goal, found["ours"][at], lambda value: f"{value:.3f}", beside, f"{found['seconds'] / 3600:.1f}", more)
 
 
 def bags(folder):
