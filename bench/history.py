@@ -64,7 +64,7 @@ PAPERS = {
         "and validation molecules of ZINC are those of the benchmark; the training molecules are another sample of the same set. CLUSTER "
         "and PATTERN were generated with the published procedure. Both were trained to the end of the published "
         "schedule. Of the 117 epochs of CLUSTER, the 29th had the highest validation accuracy (0.7324), the last 0.7174; of the 162 of "
-        "PATTERN the 85th (0.8570), the last 0.8556. The published code takes the last weights. One seed per row; the paper has four. "
+        "PATTERN the 85th (0.8570), the last 0.8556. The published code takes the last weights. The paper has four seeds per row. "
         "The first metric of a row (`…_paper`) is computed as in the authors' code: a mean of batch means.\n",
     ),
     "patchtst": (

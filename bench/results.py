@@ -74,8 +74,8 @@ COLLECTIONS = {
 }
 # Conditions that a reader of the accuracy tables has to know; results/papers.md has the details.
 GRAPH_NOTE = (
-    "Conditions: one seed per row (the paper has four); the training molecules of ZINC are another sample of the same set; CLUSTER and "
-    "PATTERN are generated with the published procedure. Details: [results/papers.md](results/papers.md).\n"
+    "Conditions: one seed per row, two where a deviation is shown (the paper has four); the training molecules of ZINC are "
+    "another sample of the same set; CLUSTER and PATTERN are generated with the published procedure. Details: [results/papers.md](results/papers.md).\n"
 )
 SERIES_NOTE = (
     "Mean squared error on every window of the test rows; lower is better. `mse_paper` drops the last incomplete batch, as the authors' code "

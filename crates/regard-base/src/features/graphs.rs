@@ -6,6 +6,7 @@ use regard_data::Result;
 use regard_data::graphs::{Features, Graphs};
 use serde::{Deserialize, Serialize};
 
+use super::pool;
 use crate::tabular::View;
 
 /// The name of the view of counts.
@@ -143,7 +144,7 @@ impl GraphFeatures {
             let width = features.width();
             for column in 0..width {
                 let values = features.dense()[range.start * width..range.end * width].iter().skip(column);
-                row.extend(pool(values.step_by(width).copied()));
+                row.extend(pool(values.step_by(width).copied()).unwrap_or_default());
             }
         };
         add(graphs.node_features(), nodes, &self.node_types);
@@ -361,20 +362,6 @@ impl Hasher for Fnv {
     fn write_u64(&mut self, part: u64) {
         self.write(&part.to_le_bytes());
     }
-}
-
-/// Mean, smallest, largest value, standard deviation and sum; 0 without any.
-fn pool(values: impl Iterator<Item = f32> + Clone) -> [f32; 5] {
-    let count = values.clone().count();
-    if count == 0 {
-        return [0.0; 5];
-    }
-    let sum = values.clone().map(f64::from).sum::<f64>();
-    let mean = sum / count as f64;
-    let square = values.clone().map(|value| (f64::from(value) - mean).powi(2)).sum::<f64>() / count as f64;
-    let low = values.clone().fold(f32::INFINITY, f32::min);
-    let high = values.fold(f32::NEG_INFINITY, f32::max);
-    [mean as f32, low, high, square.sqrt() as f32, sum as f32]
 }
 
 /// Descriptors of a molecule: mass, rings, atoms that give or take hydrogen bonds, halogens, hetero atoms, rotatable

@@ -2,6 +2,7 @@
 
 use regard_data::Result;
 
+use super::pool;
 use crate::tabular::View;
 
 /// The name of the view of pooled columns.
@@ -14,13 +15,16 @@ pub const TOTALS: &str = "column totals";
 /// The most values of a view of items, 512 MB: with more there is none.
 const MOST_VALUES: usize = 1 << 27;
 
+/// Statistics of a column of which a set has no value: their sum is 0, the others are missing.
+const NO_VALUES: [f32; 5] = [f32::NAN, f32::NAN, f32::NAN, f32::NAN, 0.0];
+
 /// Views of sets with the items `features [items, width]`, NaN where a value is missing; set `i` owns the items
 /// `offsets[i]..offsets[i + 1]`.
 ///
 /// The view [`POOLED`] has for each column its mean, smallest and largest value and standard deviation in a set, and
 /// at the end the number of items and its logarithm: `[sets, 4 · width + 2]`. The view [`ITEMS`] has the items. The view
-/// [`TOTALS`] has the sum of each column in a set and the number of items, `[sets, width + 1]`: what is asked of an order
-/// or an invoice is a sum of what its items are, which no mean tells of sets of many sizes.
+/// [`TOTALS`] has the sum of each column in a set and the number of items, `[sets, width + 1]`. The value of an order is
+/// such a sum over its items; if sets differ in size, their means do not give it.
 ///
 /// ```
 /// use regard_base::features::sets::views;
@@ -40,9 +44,10 @@ pub fn views(features: &[f32], width: usize, offsets: &[usize]) -> Result<Vec<Vi
     for pair in offsets.windows(2) {
         let items = &features[pair[0] * width..pair[1] * width];
         for column in 0..width {
-            let values = items.iter().skip(column).step_by(width).copied();
-            totals.push(values.clone().filter(|value| value.is_finite()).map(f64::from).sum::<f64>() as f32);
-            pooled.extend(pool(values));
+            let values = items.iter().skip(column).step_by(width).copied().filter(|value| value.is_finite());
+            let [statistics @ .., total] = pool(values).unwrap_or(NO_VALUES);
+            pooled.extend(statistics);
+            totals.push(total);
         }
         let count = (pair[1] - pair[0]) as f32;
         totals.push(count);
@@ -54,17 +59,6 @@ pub fn views(features: &[f32], width: usize, offsets: &[usize]) -> Result<Vec<Vi
     }
     views.push(View::new(TOTALS, totals, width + 1)?);
     Ok(views)
-}
-
-/// Mean, smallest, largest and standard deviation of the values that are there; NaN without any.
-fn pool(values: impl Iterator<Item = f32> + Clone) -> [f32; 4] {
-    let known = values.filter(|value| value.is_finite());
-    let count = known.clone().count() as f64;
-    let mean = known.clone().map(f64::from).sum::<f64>() / count;
-    let square = known.clone().map(|value| (f64::from(value) - mean).powi(2)).sum::<f64>() / count;
-    let low = known.clone().fold(f32::NAN, f32::min);
-    let high = known.fold(f32::NAN, f32::max);
-    [mean as f32, low, high, square.sqrt() as f32]
 }
 
 #[cfg(test)]

@@ -46,8 +46,7 @@ use self::{
     terms::Terms,
 };
 use super::{clock::Clock, nearest::NearestLeft};
-use crate::Sites;
-use crate::local_search::{LocalSearchOptions, ROUTES_COUNTED_AT_LEAST};
+use crate::{LocalSearchOptions, Sites};
 
 /// The width of the neighbour lists.
 const NEIGHBOURS: usize = 16;
@@ -116,8 +115,7 @@ const ITERATIONS_PER_PERTURBATION: usize = 10;
 impl Options {
     /// The search of an instance of `nodes` nodes for this much work.
     pub(crate) fn of(nodes: usize, options: &LocalSearchOptions) -> Self {
-        let perturbations = options.perturbations_per_node.saturating_mul(nodes.max(ROUTES_COUNTED_AT_LEAST));
-        let iterations = perturbations.saturating_mul(ITERATIONS_PER_PERTURBATION);
+        let iterations = options.perturbations_of_routes(nodes).saturating_mul(ITERATIONS_PER_PERTURBATION);
         Self { seed: options.seed, deadline: options.deadline, iterations }
     }
 }

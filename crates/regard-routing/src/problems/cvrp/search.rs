@@ -8,8 +8,8 @@ use crate::formats::csv::{self, Sheet};
 use crate::formats::solution::SolutionFormat;
 use crate::formats::tsplib;
 use crate::instance::{FileSpec, SolverInstance};
+use crate::local_search::LocalSearchOptions;
 use crate::local_search::vrp::{self, Vrp, VrpOptions};
-use crate::local_search::{LocalSearchOptions, ROUTES_COUNTED_AT_LEAST};
 use crate::problem::Locations;
 use crate::{Result, Sites, routes_of};
 
@@ -18,8 +18,7 @@ const ITERATIONS_PER_PERTURBATION: usize = 50;
 
 /// The search of an instance of `nodes` nodes for this much work.
 pub(crate) fn vrp_options(nodes: usize, options: &LocalSearchOptions) -> VrpOptions {
-    let perturbations = options.perturbations_per_node.saturating_mul(nodes.max(ROUTES_COUNTED_AT_LEAST));
-    let iterations = perturbations.saturating_mul(ITERATIONS_PER_PERTURBATION);
+    let iterations = options.perturbations_of_routes(nodes).saturating_mul(ITERATIONS_PER_PERTURBATION);
     let threads = if options.deadline.is_some() { rayon::current_num_threads() } else { 1 };
     VrpOptions { seed: options.seed, iterations, deadline: options.deadline, threads }
 }
