@@ -8,7 +8,8 @@
 //! Christiaens and Vanden Berghe, "Slack induction by string removals for vehicle routing problems",
 //! Transportation Science 54, 2020). The route is shortened by 2-opt and Or-opt, what the shortening
 //! freed is filled again, and the outcome is kept by simulated annealing. Whatever time there is, a walk
-//! to the nearest nodes is made first, and nothing worse comes out.
+//! to the nearest nodes is made first, and nothing worse comes out. The best choice of a few nodes is found
+//! outright, without any search.
 //!
 //! ```
 //! use regard_routing::local_search::orienteering::{Objective, Options, Problem, construct, improve};
@@ -43,9 +44,14 @@ use self::{
     distances::{Distances, Node},
     neighbours::Neighbours,
     plan::Plan,
-    terms::Terms,
+    route::DEPOT,
+    terms::{Sums, Terms},
 };
-use super::{clock::Clock, nearest::NearestLeft};
+use super::{
+    clock::Clock,
+    exact::{EXACT_UP_TO, Trips},
+    nearest::NearestLeft,
+};
 use crate::{LocalSearchOptions, Sites};
 
 /// The width of the neighbour lists.
@@ -129,7 +135,7 @@ pub struct Outcome {
     pub before: f64,
     /// The value of `visits`, never worse than `before`.
     pub after: f64,
-    /// Routes tried.
+    /// Routes tried; 0 where the best one was found outright.
     pub iterations: u64,
 }
 
@@ -239,8 +245,8 @@ pub(crate) fn construct_named(problem: &Problem) -> (&'static str, Vec<usize>) {
 /// Searches from the visits given, and returns them where nothing better is found.
 ///
 /// Visits that break a bound are repaired first, so that what comes out always keeps the bounds
-/// (an orienteer with no length at all stays at the depot). The same input, seed and number of
-/// iterations give the same visits everywhere, unless there is a deadline.
+/// (an orienteer with no length at all stays at the depot). Instances of up to 12 nodes are solved to optimality. The same
+/// input, seed and number of iterations give the same visits everywhere, unless there is a deadline.
 pub fn improve(problem: &Problem, visits: Vec<usize>, options: &Options) -> Outcome {
     let before = problem.value(&visits);
     if problem.len() < 2 {
@@ -253,11 +259,16 @@ pub fn improve(problem: &Problem, visits: Vec<usize>, options: &Options) -> Outc
     if !problem.terms.keeps(&start.sums(problem)) {
         start = Plan::nearest_first(problem);
     }
-    let (mut best, iterations) = anneal::anneal(problem, &start, options);
-    if options.iterations == 0 && options.deadline.is_none() {
-        best.descend(problem);
-    }
-    let found = best.visits();
+    let is_descent = options.iterations == 0 && options.deadline.is_none();
+    let (found, iterations) = if problem.len() <= EXACT_UP_TO && !is_descent {
+        (best_of_few(problem), 0)
+    } else {
+        let (mut best, iterations) = anneal::anneal(problem, &start, options);
+        if is_descent {
+            best.descend(problem);
+        }
+        (best.visits(), iterations)
+    };
     let after = problem.value(&found);
     let gain = if problem.terms.collecting { before - after } else { after - before };
     if gain > ROUNDING * before.abs() || before.is_nan() {
@@ -265,4 +276,26 @@ pub fn improve(problem: &Problem, visits: Vec<usize>, options: &Options) -> Outc
     } else {
         Outcome { visits, before, after: before, iterations }
     }
+}
+
+/// The best visits of a problem of at most [`EXACT_UP_TO`] nodes; of the best in orienteering, the shortest.
+fn best_of_few(problem: &Problem) -> Vec<usize> {
+    let others = problem.len() - 1;
+    let node = |at: usize| if at == others { DEPOT } else { at as Node + 1 };
+    let trips = Trips::new(others, |a, b| problem.distances.of(node(a), node(b)));
+    let sums = |subset: usize| {
+        let (mut prize, mut missed) = (problem.terms.prize(DEPOT), 0.0);
+        for at in 0..others {
+            match subset >> at & 1 {
+                1 => prize += problem.terms.prize(node(at)),
+                _ => missed += problem.terms.weight(node(at)),
+            }
+        }
+        Sums { length: trips.length(subset), prize, missed, complete: subset == trips.all() }
+    };
+    let kept = (0..=trips.all()).map(|subset| (subset, sums(subset))).filter(|(_, sums)| problem.terms.keeps(sums));
+    let cost = |sums: &Sums| problem.terms.cost(sums);
+    let best = kept.min_by(|(_, a), (_, b)| cost(a).total_cmp(&cost(b)).then(a.length.total_cmp(&b.length)));
+    let (_, visits) = trips.shortest(best.map_or(0, |(subset, _)| subset));
+    visits.into_iter().map(|at| at + 1).collect()
 }
