@@ -1,5 +1,7 @@
 //! Labels: numbers, or names of classes.
 
+use std::borrow::Cow;
+
 use crate::error::shown;
 use crate::{Error, Result};
 
@@ -8,7 +10,7 @@ use crate::{Error, Result};
 pub enum Labels {
     /// Finite numbers.
     Numbers(Vec<f64>),
-    /// Words, at least one of which is no number.
+    /// Words, at least one of which is no number, or codes such as `007`.
     Words(Vec<String>),
 }
 
@@ -22,13 +24,13 @@ pub struct Classes {
 }
 
 impl Labels {
-    /// Numbers where every text is a finite number, words otherwise. A byte order mark, a sign and
-    /// exponents are understood as Rust's `f64` understands them.
+    /// Numbers where every text is a finite number, words otherwise. Codes, whole numbers of which one begins with a zero
+    /// that does not count, are words: `007` stays `007`.
     #[must_use]
     pub fn of_texts(texts: Vec<String>) -> Self {
         match texts.iter().map(|text| number(text)).collect() {
-            Some(numbers) => Self::Numbers(numbers),
-            None => Self::Words(texts),
+            Some(numbers) if !are_codes(texts.iter().map(String::as_str)) => Self::Numbers(numbers),
+            _ => Self::Words(texts),
         }
     }
 
@@ -86,13 +88,15 @@ impl Labels {
     ///
     /// # Errors
     /// [`Error::Invalid`] naming the first label that is none.
-    pub fn numbers(&self) -> Result<&[f64]> {
+    pub fn numbers(&self) -> Result<Cow<'_, [f64]>> {
         match self {
-            Self::Numbers(numbers) => Ok(numbers),
+            Self::Numbers(numbers) => Ok(numbers.into()),
             Self::Words(words) => {
-                let word = words.iter().find(|word| word.parse::<f64>().is_err()).or(words.first());
-                let reason = "is not a number; regression needs numbers, words are classes";
-                Err(Error::invalid(format!("label `{}`", shown(word.map_or("", String::as_str))), reason))
+                let of = |word: &String| {
+                    let reason = "is not a number; regression needs numbers, words are classes";
+                    number(word).ok_or_else(|| Error::invalid(format!("label `{}`", shown(word)), reason))
+                };
+                words.iter().map(of).collect::<Result<_>>().map(Cow::Owned)
             }
         }
     }
@@ -153,10 +157,24 @@ impl Labels {
     }
 }
 
-/// The finite number that a text is.
+/// The finite number that a text is. A byte order mark, a sign and exponents are understood as Rust's `f64` understands
+/// them, and the typographic minus of some programs as a sign.
 #[must_use]
 pub fn number(text: &str) -> Option<f64> {
-    text.parse::<f64>().ok().filter(|value| value.is_finite())
+    let number = match text.strip_prefix('\u{2212}') {
+        Some(rest) if rest.starts_with(|c: char| c.is_ascii_digit() || c == '.') => format!("-{rest}").parse::<f64>(),
+        _ => text.parse::<f64>(),
+    };
+    number.ok().filter(|value| value.is_finite())
+}
+
+/// If true, these numbers are codes: all have digits alone, and one begins with a zero that does not count, as in `007`.
+pub(crate) fn are_codes<'t>(texts: impl IntoIterator<Item = &'t str>) -> bool {
+    let mut has_zero = false;
+    texts.into_iter().all(|text| {
+        has_zero |= text.len() > 1 && text.starts_with('0');
+        text.bytes().all(|byte| byte.is_ascii_digit())
+    }) && has_zero
 }
 
 #[cfg(test)]
@@ -171,8 +189,21 @@ mod tests {
     fn numbers_stay_numbers_and_one_word_makes_words() {
         assert_eq!(words(&["1", "-2.5", "1e3"]), Labels::Numbers(vec![1.0, -2.5, 1000.0]));
         assert_eq!(words(&["1", "b"]), Labels::Words(vec!["1".into(), "b".into()]));
+        assert_eq!(words(&["\u{2212}1.5", "2"]), Labels::Numbers(vec![-1.5, 2.0]));
         assert!(matches!(words(&["nan"]), Labels::Words(_)));
         assert!(words(&[]).is_empty());
+    }
+
+    #[test]
+    fn codes_keep_their_zeros() {
+        let codes = words(&["010", "007", "010"]);
+        assert_eq!((codes.text(1), codes.classes().names), ("007".into(), vec!["007".into(), "010".into()]));
+        assert_eq!(codes.numbers().unwrap()[..], [10.0, 7.0, 10.0]);
+        // A program may have dropped the zeros.
+        assert_eq!(words(&["7"]).classes_among(&codes.classes().names).unwrap().of, [0]);
+        for numbers in [&["0", "1"][..], &["0.5", "0.25"], &["-1", "01"], &["10", "20"]] {
+            assert!(matches!(words(numbers), Labels::Numbers(_)), "{numbers:?}");
+        }
     }
 
     #[test]
@@ -201,6 +232,6 @@ mod tests {
     fn words_are_no_numbers() {
         let error = words(&["1", "high"]).numbers().unwrap_err();
         assert_eq!(error.to_string(), "label `high`: is not a number; regression needs numbers, words are classes");
-        assert_eq!(words(&["1", "2"]).numbers().unwrap(), [1.0, 2.0]);
+        assert_eq!(words(&["1", "2"]).numbers().unwrap()[..], [1.0, 2.0]);
     }
 }

@@ -61,8 +61,8 @@ fn the_ranking_example_is_read_and_ranked_by_a_line() {
     };
     let ridge = Ridge::fit(&train, relevance, &(0..train.len()).collect::<Vec<_>>(), 300.0).unwrap();
     let truth = test.row_labels().unwrap().numbers().unwrap();
-    let ranked = mean_ndcg(&ridge.scores(&test).unwrap(), truth, test.offsets(), 5);
-    let unranked = mean_ndcg(&vec![0.0; test.rows()], truth, test.offsets(), 5);
+    let ranked = mean_ndcg(&ridge.scores(&test).unwrap(), &truth, test.offsets(), 5);
+    let unranked = mean_ndcg(&vec![0.0; test.rows()], &truth, test.offsets(), 5);
     println!("NDCG@5: ridge {ranked:.4}, order of the file {unranked:.4}");
     assert!(ranked > unranked + 0.05 && ranked < 1.0, "{ranked} {unranked}");
 }

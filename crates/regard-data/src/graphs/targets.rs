@@ -1,7 +1,9 @@
 //! Targets: one or more values for each graph or for each node, some of them missing.
 
+use std::borrow::Cow;
+
 use crate::error::shown;
-use crate::labels::Labels;
+use crate::labels::{Labels, are_codes, number};
 use crate::{Error, Result};
 
 /// The things that have targets.
@@ -26,7 +28,7 @@ pub struct Targets {
 pub enum Values {
     /// Finite numbers, `[rows, tasks]` row-major.
     Numbers(Vec<Option<f64>>),
-    /// Words, at least one of which is no number, `[rows, tasks]` row-major.
+    /// Words, at least one of which is no number, or codes, `[rows, tasks]` row-major.
     Words(Vec<Option<String>>),
 }
 
@@ -62,20 +64,18 @@ impl Targets {
         Self { level, tasks: vec![task.to_owned()], values: Values::Numbers(values) }
     }
 
-    /// Texts `[rows, tasks.len()]`; numbers where every text that is there is a finite number. An empty
-    /// text is missing.
+    /// Texts `[rows, tasks.len()]`; numbers where every text that is there is a finite number and not all tasks have codes such
+    /// as `007`. An empty text is missing.
     #[must_use]
     pub fn of_texts(level: Level, tasks: Vec<String>, texts: Vec<Option<String>>) -> Self {
         let texts: Vec<Option<String>> = texts.into_iter().map(|t| t.filter(|text| !text.is_empty())).collect();
-        let number = |text: &String| text.parse::<f64>().ok().filter(|v| v.is_finite());
-        let numbers: Option<Vec<Option<f64>>> = texts
-            .iter()
-            .map(|text| match text {
-                None => Some(None),
-                Some(text) => number(text).map(Some),
-            })
-            .collect();
-        let values = numbers.map_or(Values::Words(texts), Values::Numbers);
+        let numbers =
+            texts.iter().map(|text| text.as_deref().map(number).map_or(Some(None), |number| number.map(Some)));
+        let of_task = |task: usize| texts.iter().skip(task).step_by(tasks.len()).flatten().map(String::as_str);
+        let values = match numbers.collect() {
+            Some(numbers) if !(0..tasks.len()).all(|task| are_codes(of_task(task))) => Values::Numbers(numbers),
+            _ => Values::Words(texts),
+        };
         Self { level, tasks, values }
     }
 
@@ -135,13 +135,18 @@ impl Targets {
     ///
     /// # Errors
     /// [`Error::Invalid`] naming the first that is a word.
-    pub fn as_numbers(&self) -> Result<&[Option<f64>]> {
+    pub fn as_numbers(&self) -> Result<Cow<'_, [Option<f64>]>> {
         match &self.values {
-            Values::Numbers(values) => Ok(values),
+            Values::Numbers(values) => Ok(values.into()),
             Values::Words(words) => {
-                let word = words.iter().flatten().find(|word| word.parse::<f64>().is_err());
-                let reason = "is not a number; regression needs numbers, words are classes";
-                Err(Error::invalid(format!("target `{}`", shown(word.map_or("", String::as_str))), reason))
+                let of = |word: &Option<String>| {
+                    let reason = "is not a number; regression needs numbers, words are classes";
+                    let of_word = |word: &String| {
+                        number(word).ok_or_else(|| Error::invalid(format!("target `{}`", shown(word)), reason))
+                    };
+                    word.as_ref().map(of_word).transpose()
+                };
+                words.iter().map(of).collect::<Result<_>>().map(Cow::Owned)
             }
         }
     }
@@ -250,11 +255,21 @@ mod tests {
         let tasks = vec!["a".to_owned(), "b".to_owned()];
         let targets = Targets::of_texts(Level::Graph, tasks, texts(&["1", "", "0", "2.5"]));
         assert_eq!((targets.rows(), targets.missing()), (2, 1));
-        assert_eq!(targets.as_numbers().unwrap(), [Some(1.0), None, Some(0.0), Some(2.5)]);
+        assert_eq!(targets.as_numbers().unwrap()[..], [Some(1.0), None, Some(0.0), Some(2.5)]);
         let classes = targets.classes(1).unwrap();
         assert_eq!((classes.names, classes.of), (vec!["2.5".to_owned()], vec![None, Some(0)]));
-        assert_eq!(targets.select(&[1]).as_numbers().unwrap(), [Some(0.0), Some(2.5)]);
+        assert_eq!(targets.select(&[1]).as_numbers().unwrap()[..], [Some(0.0), Some(2.5)]);
         assert_eq!(targets.classes(2).unwrap_err().to_string(), "task 2: there are 2");
+    }
+
+    #[test]
+    fn codes_keep_their_zeros_and_are_numbers_where_these_are_asked_for() {
+        let codes = Targets::of_texts(Level::Graph, vec!["y".into()], texts(&["007", "", "010"]));
+        assert_eq!(codes.classes(0).unwrap().names, ["007", "010"]);
+        assert_eq!(codes.as_numbers().unwrap()[..], [Some(7.0), None, Some(10.0)]);
+        let tasks = vec!["a".to_owned(), "b".to_owned()];
+        let mixed = Targets::of_texts(Level::Graph, tasks, texts(&["007", "1.5"]));
+        assert!(matches!(mixed.values(), Values::Numbers(_)));
     }
 
     #[test]

@@ -164,7 +164,7 @@ fn predictions(
 /// Scores of a ridge regression for the items of a fold, where items are ranked.
 fn linear(experiment: &SetExperiment, bags: &Bags, [training, part]: [&[usize]; 2]) -> Result<Option<Vec<f64>>> {
     let (TaskKind::Ranking, Some(relevance)) = (experiment.task.kind, bags.row_labels()) else { return Ok(None) };
-    let ridge = Ridge::fit(bags, relevance.numbers()?, training, RIDGE)?;
+    let ridge = Ridge::fit(bags, &relevance.numbers()?, training, RIDGE)?;
     Ok(Some(ridge.scores(&bags.select(part))?))
 }
 

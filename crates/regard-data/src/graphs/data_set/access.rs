@@ -1,11 +1,13 @@
 //! The parts of graphs.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
 
 use super::{Graphs, Skipped};
 use crate::error::shown;
 use crate::graphs::{Features, Level, Parts, Targets, Values};
+use crate::labels::number;
 use crate::{Error, Result};
 
 impl Graphs {
@@ -165,7 +167,7 @@ impl Graphs {
     /// # Errors
     /// [`Error::Parse`] with the line and the task of the first answer that is a word, where lines are
     /// known, [`Error::Invalid`] otherwise and when there are no answers.
-    pub fn target_numbers(&self) -> Result<&[Option<f64>]> {
+    pub fn target_numbers(&self) -> Result<Cow<'_, [Option<f64>]>> {
         let Some(targets) = &self.targets else {
             return Err(Error::invalid("targets", "are missing, expected numbers to learn"));
         };
@@ -173,7 +175,7 @@ impl Graphs {
             return targets.as_numbers();
         };
         let tasks = targets.tasks().len();
-        let wrong = words.iter().position(|word| word.as_ref().is_some_and(|word| word.parse::<f64>().is_err()));
+        let wrong = words.iter().position(|word| word.as_ref().is_some_and(|word| number(word).is_none()));
         match wrong.and_then(|at| Some((at, self.line(at / tasks)?, words[at].as_ref()?))) {
             Some((at, line, word)) => {
                 let reason = format!("found `{}`, expected a number", shown(word));

@@ -99,10 +99,8 @@ pub(super) fn settings(
             data.classes = classes;
         }
         TaskKind::Regression => {
-            let numbers: Vec<f64> = training
-                .iter()
-                .map(|&bag| labels(bags)?.numbers().map(|all| all[bag]).map_err(Error::from))
-                .collect::<Result<_>>()?;
+            let all = labels(bags)?.numbers()?;
+            let numbers: Vec<f64> = training.iter().map(|&bag| all[bag]).collect();
             let mean = regard_data::stats::mean(&numbers);
             let square =
                 numbers.iter().map(|number| (number - mean).powi(2)).sum::<f64>() / numbers.len().max(1) as f64;
@@ -153,7 +151,7 @@ pub(crate) fn targets(config: &SetTransformerConfig, bags: &Bags) -> Result<Targ
                 let reason = format!("has {wrong}; expected counts: integers from 0");
                 return Err(Error::config("data.target", reason));
             }
-            Targets::Numbers(singles(numbers))
+            Targets::Numbers(singles(&numbers))
         }
         TaskKind::Ranking => match bags.row_labels() {
             Some(labels) => {
@@ -163,7 +161,7 @@ pub(crate) fn targets(config: &SetTransformerConfig, bags: &Bags) -> Result<Targ
                         format!("has {wrong}; expected grades of at most {MOST_RELEVANT}: one counts 2^grade - 1");
                     return Err(Error::config("data.item_target", reason));
                 }
-                Targets::Relevance(singles(grades))
+                Targets::Relevance(singles(&grades))
             }
             None => return Err(Error::config("data.item_target", "is empty; expected the column of relevance")),
         },

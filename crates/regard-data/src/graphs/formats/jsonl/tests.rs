@@ -14,7 +14,7 @@ fn edges_listed_once_go_both_ways() {
     assert_eq!((graphs.in_offsets(), graphs.sources()), (&[0, 1, 2, 4][..], &[2, 2, 0, 1][..]));
     assert_eq!(graphs.edge_features().types(), Some(&[1, 3, 1, 3][..]));
     assert_eq!((graphs.node_features().type_names().len(), graphs.edge_features().type_names().len()), (3, 4));
-    assert_eq!(graphs.targets().unwrap().as_numbers().unwrap(), [Some(0.5), None]);
+    assert_eq!(graphs.targets().unwrap().as_numbers().unwrap()[..], [Some(0.5), None]);
     assert_eq!(graphs.parts().unwrap().places(Part::Test), [1]);
     assert_eq!((graphs.census().merged, graphs.census().empty, graphs.line(1)), (1, 1, Some(3)));
 }

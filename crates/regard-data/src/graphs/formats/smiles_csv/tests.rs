@@ -24,7 +24,7 @@ fn molecules_have_types_targets_and_parts() {
     assert_eq!((&names[..28], &names[28..]), (&ZINC_ATOMS.map(String::from)[..], &["N H4 +".into(), "Se".into()][..]));
     assert_eq!(graphs.node_features().types(), Some(&[0, 0, 1, 0, 29, 0, 28][..]));
     assert_eq!(graphs.edge_features().types(), Some(&[1, 1, 2, 2, 1, 1, 1, 1][..]));
-    assert_eq!(graphs.targets().unwrap().as_numbers().unwrap(), [Some(1.5), None, Some(2.0)]);
+    assert_eq!(graphs.targets().unwrap().as_numbers().unwrap()[..], [Some(1.5), None, Some(2.0)]);
     assert_eq!(graphs.parts().unwrap().places(Part::Validation), [1]);
     assert_eq!((graphs.line(1), graphs.ids().len()), (Some(3), 3));
 }
