@@ -100,8 +100,8 @@ impl GraphFeatures {
                     (0..graphs.len()).for_each(|graph| rows.push(self.summary(graphs, graph)));
                     rows
                 }
-                FRAGMENTS => histograms(graphs, &Colours::of(graphs, false), RADIUS, columns),
-                _ => histograms(graphs, &Colours::of(graphs, self.numbers), RADIUS, columns),
+                FRAGMENTS => histograms(graphs, &Colours::of(graphs, None), RADIUS, columns),
+                _ => histograms(graphs, &Colours::of(graphs, self.numbers.then_some(whole)), RADIUS, columns),
             };
             found.push((name, own, rows));
         }
@@ -228,15 +228,16 @@ struct Colours {
 }
 
 impl Colours {
-    /// Colours of types, with `numbers` also of whole numbers beside them.
-    fn of(graphs: &Graphs, numbers: bool) -> Self {
+    /// Colours of types, and of the numbers beside them where `number` gives their part of a colour.
+    fn of(graphs: &Graphs, number: Option<fn(f32) -> u64>) -> Self {
         let colours = |features: &Features, count: usize| {
             let names: Vec<u64> = features.type_names().iter().map(|name| hash(name.bytes().map(u64::from))).collect();
             let width = features.width();
             let colour = |at: usize| {
                 let kind = features.types().map_or(0, |types| names[types[at] as usize]);
-                let dense = if numbers { &features.dense()[at * width..(at + 1) * width] } else { &[] };
-                hash(std::iter::once(kind).chain(dense.iter().map(|value| whole(*value))))
+                let dense = &features.dense()[at * width..(at + 1) * width];
+                let numbers = number.into_iter().flat_map(|part| dense.iter().map(move |value| part(*value)));
+                hash(std::iter::once(kind).chain(numbers))
             };
             (0..count).map(colour).collect()
         };
@@ -288,8 +289,8 @@ fn refined(graphs: &Graphs, colours: &Colours, nodes: &[u64], node: usize, kept:
     hash(std::iter::once(nodes[node]).chain(around))
 }
 
-/// Rounds of colours that tell scaffolds apart.
-const SCAFFOLD_ROUNDS: usize = 12;
+/// Rounds of colours that tell whole graphs and scaffolds apart.
+const ROUNDS: usize = 12;
 
 /// The scaffold of each graph as a number, equal for equal scaffolds: what is left of a molecule when atoms with a
 /// single neighbour are taken away again and again, its rings and the chains between them (Bemis & Murcko 1996), with
@@ -325,11 +326,33 @@ pub fn scaffolds(graphs: &Graphs) -> Vec<u64> {
             waiting.extend(around);
         }
     }
-    let colours = Colours::of(graphs, false);
+    numbered(graphs, &Colours::of(graphs, None), &kept)
+}
+
+/// A number for each graph, equal for graphs with the same nodes, edges and features in any order: two rows of one molecule,
+/// however its SMILES begins. Graphs that attention over neighbours cannot tell apart may have the same number.
+///
+/// ```
+/// use regard_base::features::graphs::identities;
+/// use regard_data::graphs::formats::{ReadOptions, smiles_csv};
+///
+/// let options = ReadOptions { smiles: Some("s".into()), ..ReadOptions::default() };
+/// let found = identities(&smiles_csv::parse("s\nCCO\nOCC\nCOC\n", "m.csv".as_ref(), &options)?);
+/// assert!(found[0] == found[1] && found[0] != found[2]);
+/// # Ok::<(), regard_data::Error>(())
+/// ```
+#[must_use]
+pub fn identities(graphs: &Graphs) -> Vec<u64> {
+    let exact = |value: f32| u64::from(value.to_bits());
+    numbered(graphs, &Colours::of(graphs, Some(exact)), &vec![true; graphs.nodes()])
+}
+
+/// A number for the part of each graph that is `kept [nodes]`, equal for equal parts; 0 where nothing is kept.
+fn numbered(graphs: &Graphs, colours: &Colours, kept: &[bool]) -> Vec<u64> {
     let mut nodes = colours.nodes.clone();
-    for _ in 0..SCAFFOLD_ROUNDS {
+    for _ in 0..ROUNDS {
         let next =
-            |node: usize| if kept[node] { refined(graphs, &colours, &nodes, node, |other| kept[other]) } else { 0 };
+            |node: usize| if kept[node] { refined(graphs, colours, &nodes, node, |other| kept[other]) } else { 0 };
         nodes = (0..graphs.nodes()).map(next).collect();
     }
     let of_graph = |graph: usize| {
@@ -656,7 +679,7 @@ mod tests {
         // Ethanol behind other molecules has the features it has alone.
         let [alone, behind] = [&["CCO"][..], &["c1ccccc1", "CC", "CCO"]].map(|smiles| {
             let graphs = molecules(smiles);
-            let refined = histograms(&graphs, &Colours::of(&graphs, true), RADIUS, 512);
+            let refined = histograms(&graphs, &Colours::of(&graphs, Some(whole)), RADIUS, 512);
             refined.values[(smiles.len() - 1) * 512..].to_vec()
         });
         assert_eq!(alone, behind);

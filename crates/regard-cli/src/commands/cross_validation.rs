@@ -128,7 +128,6 @@ pub(super) fn graphs(
     options.check_cross_validation()?;
     let validation = CrossValidation::new(experiment)?;
     check_plot(options, validation.has_one_task_of_classes(), experiment.eval.blend)?;
-    validation.warnings().iter().for_each(|warning| printer.note(warning));
     let held_out = match (&options.given, options.folds) {
         (Some(folder), _) => HeldOut::Lists(read_folds(folder, validation.graphs()).map_err(regard::Error::from)?),
         (None, folds) if options.scaffolds => HeldOut::Scaffolds(folds.unwrap_or(FOLDS)),
@@ -136,6 +135,7 @@ pub(super) fn graphs(
         (None, None) if validation.has_split() => HeldOut::Split,
         (None, None) => HeldOut::Folds(FOLDS),
     };
+    validation.warnings(&held_out).iter().for_each(|warning| printer.note(warning));
     let folds = match &held_out {
         HeldOut::Lists(lists) => lists.len(),
         HeldOut::Folds(folds) | HeldOut::Scaffolds(folds) => *folds,

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::GraphLearner;
 use super::base::{of_rows, problem, rows_of};
-use super::examples::{DataSplit, warnings};
-use super::experiment::GraphExperiment;
+use super::examples::{DataSplit, repeated, warnings};
+use super::experiment::{GraphExperiment, SourceKind};
 use super::family::predictions;
 use super::measure::{BatchPredictions, measures};
 use super::model::GraphTransformerConfig;
@@ -56,14 +56,17 @@ impl CrossValidation {
         self.placed.graphs.len()
     }
 
-    /// Warnings about the graphs, a sentence each.
-    pub fn warnings(&self) -> Vec<String> {
+    /// Warnings about the graphs and these parts of them, a sentence each.
+    pub fn warnings(&self, held_out: &HeldOut) -> Vec<String> {
         let classes = match self.placed.task(&self.experiment) {
             GraphTask::Classification => self.placed.graphs.targets().and_then(|targets| targets.classes(0).ok()),
             GraphTask::Labels | GraphTask::Regression => None,
         };
         let of_classes = classes.and_then(|classes| numbers_as_classes(&classes.names));
-        warnings(&self.placed.graphs, &self.placed.positions).into_iter().chain(of_classes).collect()
+        let are_cut = self.experiment.data.source == SourceKind::File && matches!(held_out, HeldOut::Folds(_));
+        let graphs = &self.placed.graphs;
+        let copies = (are_cut && graphs.len() > 1).then(|| repeated(graphs)).flatten();
+        warnings(graphs, &self.placed.positions).into_iter().chain(of_classes).chain(copies).collect()
     }
 
     /// If true, the data has a split of its own.

@@ -1,9 +1,11 @@
 //! Graphs and their targets, as a network takes them.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
+use regard_base::features::graphs::identities;
 use regard_data::graphs::positions::Positions;
 use regard_data::graphs::{Batch, Graphs, Level};
 use regard_nn::ops::EdgeList;
@@ -192,6 +194,35 @@ pub(crate) fn warnings(graphs: &Graphs, positions: &Positions) -> Vec<String> {
     add(positions.symmetrised(), "graph", "with directed edges, treated as undirected for positional encodings");
     add(positions.unconverged(), "graph", "with approximate positional encodings: the eigenvalues did not converge");
     all
+}
+
+/// A sentence about held-out graphs that equal a training graph, where there are some.
+pub(crate) fn leaked(graphs: &Graphs, training: &[usize], held_out: &[usize]) -> Option<String> {
+    let numbers = identities(graphs);
+    let known: HashSet<u64> = training.iter().map(|&graph| numbers[graph]).collect();
+    let count = held_out.iter().filter(|&&graph| known.contains(&numbers[graph])).count();
+    (count > 0).then(|| {
+        format!(
+            "{count} of {} held-out graphs {} the same nodes, edges and features as a training graph: metrics on new graphs \
+             may be worse",
+            held_out.len(),
+            if count == 1 { "has" } else { "have" }
+        )
+    })
+}
+
+/// A sentence about graphs that occur more than once, where there are some.
+pub(crate) fn repeated(graphs: &Graphs) -> Option<String> {
+    let mut numbers = identities(graphs);
+    numbers.sort_unstable();
+    let count = numbers.chunk_by(|a, b| a == b).filter(|same| same.len() > 1).map(<[u64]>::len).sum::<usize>();
+    (count > 0).then(|| {
+        format!(
+            "{count} of {} graphs have the same nodes, edges and features as another one: a fold may hold out what is in its \
+             training part, and metrics on new graphs may be worse (`--scaffold-folds` keeps equal molecules in one fold)",
+            graphs.len()
+        )
+    })
 }
 
 fn counted(count: usize, what: &str) -> String {

@@ -6,12 +6,12 @@ use regard_base::features::graphs::GraphFeatures;
 use regard_data::graphs::{Level, Targets};
 
 use super::base;
-use super::examples::DataSplit;
+use super::examples::{DataSplit, leaked};
 use super::experiment::{self, GraphData, GraphEval, GraphExperiment, GraphTaskSettings, GraphTraining, SourceKind};
 use super::measure::{MeasureOptions, errors, in_target_units, measure, predict};
 use super::model::{GraphTransformer, GraphTransformerConfig};
 use super::source::{Source, files};
-use super::task::{GraphTask, consistency, loss};
+use super::task::{GraphTask, LevelName, consistency, loss};
 use crate::experiment::Given;
 use crate::store::Weights;
 use crate::supervised::base::{BaseExamples, BaseLearners, BlendOptions, TaskPredictions};
@@ -79,14 +79,20 @@ impl Family for Graphs {
         !source.validation.graphs.is_empty()
     }
 
-    fn warnings(Context { config, data: source, .. }: &Context<'_, Self>) -> Vec<String> {
+    fn warnings(Context { experiment, config, data: source, .. }: &Context<'_, Self>) -> Vec<String> {
         let on_disk = source.on_disk.iter().map(|graphs| graphs.note().to_owned());
         let has_features = config.edge_types > 1 || config.edge_numbers > 0;
         let unseen = (has_features && !config.edge_stream).then(|| {
             "the network does not see the features of edges, `--set model.edge_stream=true` shows them to it".to_owned()
         });
+        let held_out = [source.validation.graphs.as_slice(), &source.test.graphs].concat();
+        let is_whole = experiment.data.source == SourceKind::File && config.level == LevelName::Graph;
+        let copies = (is_whole && source.on_disk.is_none())
+            .then(|| leaked(&source.examples.graphs, &source.training.graphs, &held_out))
+            .flatten();
         on_disk
             .chain(source.examples.warnings())
+            .chain(copies)
             .chain(numbers_as_classes(&config.data.classes))
             .chain(unseen)
             .collect()
