@@ -105,12 +105,16 @@ pub(super) fn seasons_of(panel: &Panel, season_length: usize) -> Option<Vec<usiz
     }
 }
 
-/// The panel without the values that lie far from all others among the last rows, and the number of series that have one.
-pub(super) fn without_outliers(panel: &Panel, seasons: Option<&[usize]>) -> Result<(Panel, usize)> {
+/// The panel without the values that lie far from all others among the last rows, and the number of series that have one;
+/// `None` where none has.
+pub(super) fn without_outliers(panel: &Panel, seasons: Option<&[usize]>) -> Result<Option<(Panel, usize)>> {
     let season = seasons.unwrap_or_default().iter().copied().min().unwrap_or(1);
     let of_series = |values: &Vec<f64>| recent_outlier(values, season).map(|row| values.len() - row);
     let rows: Vec<Option<usize>> = values(panel).iter().map(of_series).collect();
-    Ok((without_rows(panel, |series| rows[series])?, rows.iter().flatten().count()))
+    match rows.iter().flatten().count() {
+        0 => Ok(None),
+        outliers => Ok(Some((without_rows(panel, |series| rows[series])?, outliers))),
+    }
 }
 
 /// The panel with a row of each series missing, which is counted from the end; `None` for a series that stays.

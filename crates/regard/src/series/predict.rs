@@ -330,10 +330,11 @@ impl SeriesModel {
         let season_length = self.experiment.as_ref().map_or(0, |experiment| experiment.data.season_length);
         let seasons = seasons_of(&series.own, season_length);
         let mut warnings = vec![];
-        let (panel, outliers) = match keep_outliers {
-            true => (series.panel.clone(), 0),
+        let changed = match keep_outliers {
+            true => None,
             false => without_outliers(&series.panel, seasons.as_deref())?,
         };
+        let (panel, outliers) = changed.as_ref().map_or((&series.panel, 0), |(panel, outliers)| (panel, *outliers));
         if outliers > 0 && of_base == 0.0 {
             let whose = if outliers == 1 { "1 series has".to_owned() } else { format!("{outliers} series have") };
             warnings.push(format!(
@@ -342,7 +343,7 @@ impl SeriesModel {
             ));
         }
         let network =
-            if of_network > 0.0 { self.last_forecasts(&panel, part, horizon, levels, budget)? } else { vec![] };
+            if of_network > 0.0 { self.last_forecasts(panel, part, horizon, levels, budget)? } else { vec![] };
         if budget.is_over() && !budget.is_stopped() {
             let took = budget.elapsed().as_secs_f64();
             warnings.push(format!("the network alone took {took:.1} s, longer than `--time`"));
