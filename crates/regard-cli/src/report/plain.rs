@@ -102,9 +102,9 @@ pub(crate) fn routes(instance: &Instance, solution: &[usize], width: usize, shor
     let sites = instance.sites();
     let mut text = String::new();
     for (number, route) in itinerary.routes.iter().enumerate() {
+        let stops = route.visits();
+        let plural = if stops == 1 { "stop" } else { "stops" };
         if instance.solution_format() == SolutionFormat::Routes {
-            let stops = route.visits();
-            let plural = if stops == 1 { "stop" } else { "stops" };
             let bound = instance.route_bound().map(|bound| format!(" of {}", number::quantity(bound, "")));
             let load =
                 route.load.map(|load| format!("   load {}{}", number::quantity(load, ""), bound.unwrap_or_default()));
@@ -112,7 +112,7 @@ pub(crate) fn routes(instance: &Instance, solution: &[usize], width: usize, shor
             text += &format!("route {}   {stops} {plural}{}   length {length}\n", number + 1, load.unwrap_or_default());
         } else if let Some(load) = route.load {
             let length = number::quantity(route.length, sites.unit());
-            text += &format!("{} stops   prize {}   length {length}\n", route.visits(), number::quantity(load, ""));
+            text += &format!("{stops} {plural}   prize {}   length {length}\n", number::quantity(load, ""));
         }
         let name = |stop: &Stop| {
             let name = sites.label(stop.node).unwrap_or(&sites.ids()[stop.node]).replace(char::is_control, " ");

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::values::{is_missing, is_missing_text, looks_like_number, number, number_or_nan};
-use super::{Column, Header, Row, Table};
+use super::values::{exact_or_nan, is_missing, is_missing_text, looks_like_number, number, number_or_nan};
+use super::{Column, Header, Precision, Row, Spread, Table};
 use crate::Result;
 use crate::error::{Fault, shown};
 
@@ -100,6 +100,7 @@ impl Features {
             None => found.inferred(table, taken, &contents, options),
         }
         found.indicate(table, &contents, options);
+        found.notes.extend(contents.precision.note("column", |at| found.number_in(at)));
         if let Some(names) = options.training {
             found.differences(table, taken, &contents, names);
         }
@@ -134,6 +135,12 @@ impl Features {
             }
         }
         self.notes.extend(notes);
+    }
+
+    /// The name of a column that is read as numbers.
+    fn number_in(&self, column: usize) -> Option<&str> {
+        let is_number = |feature: &&Feature| matches!(feature, Feature::Number { column: own, .. } if own.at == column);
+        self.all.iter().find(is_number).map(|feature| feature.column().name.as_str())
     }
 
     pub(crate) fn names(&self) -> Vec<String> {
@@ -298,6 +305,8 @@ struct Contents {
     missing_texts: Vec<usize>,
     /// The different texts of columns without numbers, as far as they are few; an empty one for those that are missing.
     texts: Vec<BTreeSet<String>>,
+    /// Digits of the numbers in each column.
+    precision: Precision,
 }
 
 impl Contents {
@@ -317,6 +326,7 @@ impl Contents {
             missing: vec![0; columns],
             missing_texts: vec![0; columns],
             texts: vec![BTreeSet::new(); columns],
+            precision: Precision::new(Spread::Deviation),
         };
         table.each_row(|row| {
             found.rows += 1;
@@ -326,6 +336,10 @@ impl Contents {
                     found.missing[at] += 1;
                 } else {
                     found.is_number[at] = found.is_number[at] || looks_like_number(field);
+                    if found.is_number[at] {
+                        // What is no number is an error when it is read.
+                        found.precision.single(at, exact_or_nan(field).unwrap_or(f64::NAN));
+                    }
                 }
                 let is_missing_text = is_missing_text(field);
                 found.missing_texts[at] += usize::from(is_missing_text);
@@ -418,6 +432,19 @@ mod tests {
         let (names, rows, _) = read("a,colour\n,red\nNA,blue\n", &options);
         assert_eq!(names[0], "a");
         assert!(rows.iter().all(|row| row[0].is_nan()));
+    }
+
+    #[test]
+    fn numbers_that_lose_digits_are_said() {
+        let rows =
+            |step: u32| (0..60).map(move |at| format!("{},{at}\n", 1_700_000_000 + step * at)).collect::<String>();
+        let (_, _, notes) = read(&format!("time,a\n{}", rows(60)), &OPTIONS);
+        assert!(notes[0].starts_with("column `time`: values near 17000") && notes.len() == 1, "{notes:?}");
+        assert!(read(&format!("time,a\n{}", rows(1_000_000)), &OPTIONS).2.is_empty());
+        // A column that is not read loses nothing.
+        let only = ["a".to_owned()];
+        let options = FeatureOptions { listed: Some(&only), ..OPTIONS };
+        assert!(read(&format!("time,a\n{}", rows(60)), &options).2.is_empty());
     }
 
     #[test]

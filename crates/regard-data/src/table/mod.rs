@@ -8,7 +8,8 @@
 //! Fields are separated by commas, semicolons or tabs, whichever the header has most of, unless the caller or a first
 //! line such as `sep=;` names the separator. Text in double quotes may hold separators and line breaks. Text is UTF-8,
 //! UTF-16 with a byte order mark, or else Windows-1252. Numbers have a decimal point or, where the table tells it, a
-//! decimal comma ([`numbers`]), and marks between thousands; what `1,234` is read as is said where it may be both.
+//! decimal comma ([`numbers`]), and marks between thousands; what `1,234` is read as is said where it may be both. Lines
+//! above the header that begin with `#` are comments; so is a title, which is said.
 
 mod features;
 mod header;
@@ -17,6 +18,7 @@ pub(crate) mod json_lines;
 pub mod numbers;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod precision;
 mod rows;
 pub mod stream;
 pub(crate) mod values;
@@ -27,6 +29,7 @@ use std::path::Path;
 pub(crate) use self::features::{Feature, FeatureOptions, Features, MOST_CATEGORIES, part_of_column, unseen};
 pub(crate) use self::header::{Column, Footer, Header};
 use self::numbers::Decimal;
+pub(crate) use self::precision::{Precision, Spread};
 pub use self::rows::EmptyRows;
 pub(crate) use self::rows::{Beginning, Row, Rows, Text};
 use crate::Result;
@@ -34,8 +37,10 @@ use crate::Result;
 /// A whole table as text, with the lines its rows stand on.
 #[derive(Debug, Clone)]
 pub struct Cells {
-    /// Lines starting with `#` above the header, without the sign, with their numbers.
+    /// Lines starting with `#` above the header, without the sign, and those of a title, with their numbers.
     pub comments: Vec<(usize, String)>,
+    /// A sentence about a title above the header.
+    pub title: Option<String>,
     /// The line of the header.
     pub top: usize,
     /// Names of the columns.
@@ -66,7 +71,7 @@ impl Cells {
     }
 
     fn of_rows(mut rows: Rows<'_>) -> Result<Self> {
-        let comments = rows.comments().to_vec();
+        let (comments, title) = (rows.comments().to_vec(), rows.note().map(str::to_owned));
         let (top, header) = match Header::read(&mut rows)? {
             Some(header) => (header.line, header.names),
             None => (rows.next_line(), Vec::new()),
@@ -75,7 +80,7 @@ impl Cells {
         while let Some(row) = rows.next()? {
             all.push((row.line, row.fields().map(str::to_owned).collect()));
         }
-        Ok(Self { comments, top, header, rows: all, empty: rows.empty().clone(), separator: rows.separator() })
+        Ok(Self { comments, title, top, header, rows: all, empty: rows.empty().clone(), separator: rows.separator() })
     }
 }
 
@@ -87,7 +92,7 @@ pub(crate) struct Table<'t> {
     pub(crate) header: Header<'t>,
     /// The decimal mark of the numbers, where it is given.
     decimal: Option<Decimal>,
-    /// A sentence about the decimal mark, where numbers have a comma.
+    /// A sentence about a title above the header, and about the decimal mark where numbers have a comma.
     pub(crate) marks: Option<String>,
     /// Rows of a longer table above these.
     pub(crate) rows_before: usize,

@@ -23,6 +23,9 @@ const LARGEST_UTF16: u64 = 1 << 30;
 /// The bytes by which decimal marks are known.
 pub(super) const BEGINNING: usize = 1 << 16;
 
+/// The most lines of a title above a header.
+const LONGEST_TITLE: usize = 8;
+
 /// The most rows of a table: each takes some memory, however short it is.
 const MOST_ROWS: usize = 1 << 26;
 
@@ -85,7 +88,7 @@ pub(crate) struct Rows<'p> {
     pub(crate) path: &'p Path,
     parser: Reader,
     separator: u8,
-    /// Lines above the header that begin with `#`, without the sign, with their numbers.
+    /// Lines above the header that begin with `#`, without the sign, or belong to a title, with their numbers.
     comments: Vec<(usize, String)>,
     /// The line that was read last.
     line: usize,
@@ -106,7 +109,7 @@ pub(crate) struct Rows<'p> {
     given: Option<Decimal>,
     /// The decimal mark of columns whose numbers have commas.
     marks: Vec<Option<Decimal>>,
-    /// A sentence about the decimal mark.
+    /// A sentence about the title and the decimal mark.
     note: Option<String>,
     /// Rows that were read.
     count: usize,
@@ -210,12 +213,13 @@ impl<'p> Rows<'p> {
             place: crate::file::place(path),
         };
         let mut separator = separator;
+        let mut title: Vec<(usize, String)> = Vec::new();
         while rows.read_line()? {
             if rows.text.contains(&0) {
                 let reason = "is not text, expected a table of comma-separated values";
                 return Err(Error::parse(path, rows.line, reason).with_hint("save the table as UTF-8"));
             }
-            let first = String::from_utf8_lossy(&rows.text);
+            let first = String::from_utf8_lossy(&rows.text).into_owned();
             let line = first.trim_start_matches('\u{feff}');
             if let Some(named) = named_separator(line).filter(|_| rows.line == 1) {
                 separator = separator.or(Some(named));
@@ -226,7 +230,12 @@ impl<'p> Rows<'p> {
                 Some(words) if words.trim().is_empty() => {}
                 Some(words) => rows.comments.push((rows.line, words.trim().to_owned())),
                 None if line.trim().is_empty() => {}
+                None if title.len() < LONGEST_TITLE && is_title(line, separator, rows.ahead()?) => {
+                    let words = line.trim().trim_matches([',', ';', '\t', '"', ' ']);
+                    title.push((rows.line, words.to_owned()));
+                }
                 None => {
+                    rows.set_title(title);
                     rows.at = first.len() - line.len();
                     rows.separator = separator.unwrap_or_else(|| delimiter(line));
                     rows.parser = ReaderBuilder::new().delimiter(rows.separator).build();
@@ -238,11 +247,25 @@ impl<'p> Rows<'p> {
         Ok(rows)
     }
 
+    /// Takes the lines of a title for comments, and says so.
+    fn set_title(&mut self, title: Vec<(usize, String)>) {
+        let (Some((first, _)), Some((last, _))) = (title.first(), title.last()) else { return };
+        let lines = if first == last { format!("line {first} is") } else { format!("lines {first} to {last} are") };
+        let words = title.iter().map(|(_, words)| words.as_str()).filter(|words| !words.is_empty());
+        self.note = Some(format!("{lines} taken for a title: `{}`", shown(&words.collect::<Vec<_>>().join(" "))));
+        self.comments.extend(title);
+    }
+
     /// The first bytes of what is not yet read; in a part of a longer table, those of all its rows.
     fn first_rows(&mut self) -> Result<&[u8]> {
-        if let Some(beginning) = &self.place.beginning {
-            return Ok(beginning);
+        if self.place.beginning.is_some() {
+            return Ok(self.place.beginning.as_deref().unwrap_or_default());
         }
+        self.ahead()
+    }
+
+    /// The first bytes of what is not yet read.
+    fn ahead(&mut self) -> Result<&[u8]> {
         let io = |source| Error::io(self.path, source);
         if self.source.fill_buf().map_err(io)?.len() < BEGINNING {
             // A header may have taken most of the buffer.
@@ -317,7 +340,7 @@ impl<'p> Rows<'p> {
             .find(|field| field.contains('.') && matches!(Reading::of([field.as_str()]), Reading::Either(_)));
         let thousands = thousands.and_then(|field| read(Decimal::Comma, field));
         let change = |mark: Decimal| format!("(`--decimal {}` or `data.decimal` changes it)", mark.other().name());
-        self.note = match (example, thousands) {
+        let note = match (example, thousands) {
             (_, Some(thousands)) if commas => {
                 Some(format!("numbers have a decimal comma, and {thousands} {}", change(Decimal::Comma)))
             }
@@ -325,15 +348,17 @@ impl<'p> Rows<'p> {
             (Some((mark, example)), _) => Some(format!("{example} {}", change(mark))),
             (None, _) => None,
         };
+        let notes: Vec<String> = self.note.take().into_iter().chain(note).collect();
+        self.note = (!notes.is_empty()).then(|| notes.join("; "));
         Ok(self)
     }
 
-    /// A sentence about the decimal mark, where numbers have a comma.
+    /// A sentence about a title above the header, and about the decimal mark where numbers have a comma.
     pub(crate) fn note(&self) -> Option<&str> {
         self.note.as_deref()
     }
 
-    /// Comments above the header, with their lines.
+    /// Comments and titles above the header, with their lines.
     pub(crate) fn comments(&self) -> &[(usize, String)] {
         &self.comments
     }
@@ -480,6 +505,29 @@ fn named_separator(line: &str) -> Option<u8> {
     }
 }
 
+/// If true, a line stands above the header of a table: it has one field at most where the header has several, none of
+/// which is a number or empty, and the row below that as many. Between them are at most some lines like it.
+fn is_title(line: &str, separator: Option<u8>, below: &[u8]) -> bool {
+    fn fields(line: &str, separator: char) -> Vec<&str> {
+        line.split(separator).map(|field| field.trim().trim_matches('"')).collect()
+    }
+    let below = String::from_utf8_lossy(below);
+    let mut lines = below.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#')).peekable();
+    for _ in 0..LONGEST_TITLE {
+        let (Some(header), Some(row)) = (lines.next(), lines.peek()) else { return false };
+        let separator = char::from(separator.unwrap_or_else(|| delimiter(header)));
+        if fields(line, separator).iter().filter(|field| !field.is_empty()).count() > 1 {
+            return false;
+        }
+        let names = fields(header, separator);
+        if names.iter().filter(|name| !name.is_empty()).count() > 1 {
+            let are_names = names.iter().all(|name| !name.is_empty() && !values::looks_like_number(name));
+            return are_names && fields(row, separator).len() == names.len();
+        }
+    }
+    false
+}
+
 /// Comma, semicolon or tab, whichever the first line has most of; semicolon or tab where numbers with a decimal comma stand
 /// between them.
 fn delimiter(table: &str) -> u8 {
@@ -619,6 +667,30 @@ mod tests {
             found.push((row.line, row.fields().map(str::to_owned).collect()));
         }
         found
+    }
+
+    #[test]
+    fn a_title_above_the_header_is_no_row() {
+        let read = |text: &str| {
+            let mut rows = Rows::of_text(text, Path::new("a.csv"), None).unwrap();
+            let first = rows.next().unwrap().unwrap().fields().map(str::to_owned).collect::<Vec<_>>();
+            (first, rows.note().map(str::to_owned))
+        };
+        for (text, said) in [
+            ("Sales, 2023;;\n;;\nmonth;a;b\n2020-01;1;2\n", "lines 1 to 2 are taken for a title: `Sales, 2023`"),
+            ("\u{feff}Sales of 2023\n\nmonth,a,b\n2020-01,1,2\n", "line 1 is taken for a title: `Sales of 2023`"),
+            (
+                "\"Sales\"\t\t\nby month\t\t\nmonth\ta\tb\nJan\t1\t2",
+                "lines 1 to 2 are taken for a title: `Sales by month`",
+            ),
+        ] {
+            let (header, note) = read(text);
+            assert_eq!((header.join(" ").as_str(), note.as_deref()), ("month a b", Some(said)), "{text:?}");
+        }
+        for text in ["a\n1\n2\n", "a,,\n1,2,3\n4,5,6\n", "name\nParis\nRome, Italy\n", "a\nb,c\n", "1,2\na,b\nc,d\n"] {
+            let (header, note) = read(text);
+            assert_eq!((header[0].as_str(), note), (text.split([',', '\n']).next().unwrap(), None), "{text:?}");
+        }
     }
 
     #[test]

@@ -1,11 +1,10 @@
 //! Tables with a row for each series, as the M4 competition has them (Makridakis, Spiliotis and Assimakopoulos 2020): the
 //! columns are `V1`, `V2`, …, the first field of a row is the id of its series, and rows end where their series ends.
 
-use super::precision::Precision;
 use super::{Read, ReadOptions, ReadReport, report_of};
 use crate::error::shown;
 use crate::series::{Clock, Panel, Series, Unit};
-use crate::table::{Beginning, Column, Header, Rows};
+use crate::table::{Beginning, Column, Header, Precision, Rows, Spread};
 use crate::{Error, Result};
 
 /// If true, a table has a row for each series.
@@ -27,7 +26,7 @@ pub(super) fn read(mut rows: Rows<'_>, header: &Header<'_>, options: &ReadOption
         return Err(header.error(reason).with_hint("give the table a header of its own, with a column of dates"));
     }
     let mut series = Vec::new();
-    let (mut count, mut precision) = (0, Precision::default());
+    let (mut count, mut precision) = (0, Precision::new(Spread::Changes));
     while let Some(row) = rows.next()? {
         let name = row.text(0);
         if name.is_empty() {
@@ -49,7 +48,7 @@ pub(super) fn read(mut rows: Rows<'_>, header: &Header<'_>, options: &ReadOption
     if series.is_empty() {
         return Err(Error::parse(rows.path, 0, "has no rows below its header, expected at least one"));
     }
-    let lost = precision.note(|at| series[at].name());
+    let lost = precision.note("series", |at| Some(series[at].name()));
     let (season, how) = season(&series, options);
     let panel = Panel::new(Clock::steps().with_season(season), series)?;
     let panel = match &options.columns {

@@ -5,12 +5,11 @@ use std::path::Path;
 
 use super::covariates::Covariates;
 use super::long::{Columns, Constant, Table};
-use super::precision::Precision;
 use super::stamps::Ticks;
 use super::timeline::Placing;
 use super::{Extent, Read, ReadOptions, ReadReport};
 use crate::series::clock::{DAY, Layout};
-use crate::table::{Column, Header};
+use crate::table::{Column, Header, Precision, Spread};
 use crate::{Error, Result};
 
 /// The stamps of rows in memory.
@@ -169,7 +168,7 @@ impl LongColumns {
             path: path.to_path_buf(),
             labels: Constant::default(),
             footer: None,
-            precision: Precision::default(),
+            precision: Precision::new(Spread::Changes),
         };
         Ok(((table, ticks_of(stamps), date), columns, all))
     }

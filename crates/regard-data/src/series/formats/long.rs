@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::covariates::{Covariates, Encoded};
-use super::precision::Precision;
 use super::stamps::{Stamps, is_called_date};
 use super::timeline::{Placing, Timeline, Track};
 use super::{Extent, Read, ReadOptions, ReadReport, TableLayout, report_of};
@@ -14,7 +13,9 @@ use crate::error::shown;
 use crate::labels::Labels;
 use crate::series::{Panel, Series};
 use crate::table::values::{is_missing, is_missing_text, looks_like_number};
-use crate::table::{Beginning, Column, Feature, Footer, Header, MOST_CATEGORIES, Row, Rows, part_of_column, unseen};
+use crate::table::{
+    Beginning, Column, Feature, Footer, Header, MOST_CATEGORIES, Precision, Row, Rows, Spread, part_of_column, unseen,
+};
 use crate::{Error, Result};
 
 /// Names that a column of ids has.
@@ -261,7 +262,7 @@ impl Table {
             path: rows.path.to_path_buf(),
             labels: Constant::default(),
             footer: None,
-            precision: Precision::default(),
+            precision: Precision::new(Spread::Changes),
         };
         let (mut places, mut footer) = (std::collections::HashMap::new(), Footer::default());
         while let Some(row) = rows.next()? {
@@ -339,7 +340,7 @@ impl Table {
         let (statics, mut notes) = self.static_features(header, options)?;
         let covariates = std::mem::take(&mut self.covariates).encoded(header, |row| !self.values[row].is_nan())?;
         notes.extend(covariates.notes.iter().cloned());
-        notes.extend(self.precision.note(|at| &self.names[at]));
+        notes.extend(self.precision.note("series", |at| Some(self.names[at].as_str())));
         let series = (0..self.names.len()).map(|at| {
             let series = self.series(at, timeline, (&covariates, &statics), options)?;
             future += timeline.series[at].len - series.len();

@@ -7,7 +7,6 @@ pub mod forecasts;
 mod future;
 mod long;
 mod parts;
-mod precision;
 mod stamps;
 mod timeline;
 mod wide;

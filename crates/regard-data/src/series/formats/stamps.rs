@@ -8,7 +8,7 @@ use crate::table::values::is_missing;
 use crate::table::{Beginning, Column, Header, Row, Rows};
 
 /// Names that a column of stamps has.
-const NAMES: [&str; 29] = [
+const NAMES: [&str; 35] = [
     "date",
     "ds",
     "timestamp",
@@ -38,7 +38,16 @@ const NAMES: [&str; 29] = [
     "tag",
     "fecha",
     "data_hora",
+    "year_week",
+    "yearweek",
+    "iso_week",
+    "isoweek",
+    "woche",
+    "kw",
 ];
+
+/// Names under which six digits are a year and a week rather than a month.
+const WEEKS: [&str; 7] = ["week", "year_week", "yearweek", "iso_week", "isoweek", "woche", "kw"];
 
 /// Names under which a column holds dates, and text is a date that is not understood.
 const DATES: [&str; 22] = [
@@ -115,6 +124,8 @@ pub(super) struct Stamps {
     layouts: Vec<(Layout, First, Vec<i64>)>,
     /// If true, numbers were taken for Excel's days.
     days: bool,
+    /// If true, integers are steps whatever dates they look like.
+    steps: bool,
     /// The first stamp, as an example of what is expected.
     example: String,
     /// Offsets from universal time of all rows, in seconds; empty where stamps have none.
@@ -152,6 +163,7 @@ impl Stamps {
         let example = stamp.unwrap_or_else(|| if days { "44197" } else { pattern.unwrap_or_default() }.to_owned());
         Self {
             days,
+            steps: options.frequency.is_some_and(|frequency| frequency.unit() == Unit::Step),
             column,
             layouts: layouts.into_iter().collect(),
             example,
@@ -270,7 +282,13 @@ impl Stamps {
 
     /// The layout and the tick of each row.
     pub(super) fn finish(self, header: &Header<'_>) -> Result<Ticks> {
-        let all = in_order(self.layouts);
+        let mut all = in_order(self.layouts);
+        let week = Layout::Week(String::new());
+        let name = self.column.as_ref().map_or(String::new(), |column| column.name.to_lowercase());
+        let is_week = WEEKS.contains(&name.as_str());
+        all.retain(|(layout, ..)| *layout != week || is_week || is_called_date(&name));
+        let preferred = if self.steps { Some(&Layout::Integer) } else { is_week.then_some(&week) };
+        all.sort_by_key(|(layout, ..)| Some(layout) != preferred);
         let Some((_, first, ticks)) = all.first() else {
             return Ok(Ticks { layout: Layout::Integer, ticks: Vec::new(), note: None });
         };
@@ -300,6 +318,15 @@ impl Stamps {
             let note = format!(
                 "the numbers of `{name}` are days as Excel counts them, {number} is {day} (`--frequency step` counts them \
                  as steps)"
+            );
+            return Ok(Ticks { layout, ticks, note: Some(note) });
+        }
+        if layout == week {
+            let (first, name) = (ticks.first().copied().unwrap_or(0), self.column.map_or(String::new(), |c| c.name));
+            let day = Layout::of_pattern("%Y-%m-%d").write(first).unwrap_or_default();
+            let note = format!(
+                "the numbers of `{name}` are years and ISO weeks, {} begins on {day} (`--frequency step` counts them as steps)",
+                layout.write(first).unwrap_or_default()
             );
             return Ok(Ticks { layout, ticks, note: Some(note) });
         }

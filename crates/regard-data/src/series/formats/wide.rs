@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use super::covariates::{Covariates, Encoded};
 use super::long;
-use super::precision::Precision;
 use super::stamps::Stamps;
 use super::timeline::Placing;
 use super::{Extent, Read, ReadOptions, ReadReport, report_of};
 use crate::error::shown;
 use crate::series::{Panel, Series};
 use crate::table::values::is_missing;
-use crate::table::{Beginning, Column, Footer, Header, Rows};
+use crate::table::{Beginning, Column, Footer, Header, Precision, Rows, Spread};
 use crate::{Error, Result};
 
 /// The columns of a wide table.
@@ -202,7 +201,7 @@ impl Table {
         mut covariates: Covariates,
     ) -> Result<Self> {
         let mut values: Vec<Vec<f32>> = vec![Vec::new(); columns.series.len()];
-        let (mut lines, mut footer, mut precision) = (Vec::new(), Footer::default(), Precision::default());
+        let (mut lines, mut footer, mut precision) = (Vec::new(), Footer::default(), Precision::new(Spread::Changes));
         while let Some(row) = rows.next()? {
             if header.len() > 1 && footer.takes(row, |text| stamps.may_be(text)) {
                 continue;
@@ -219,7 +218,7 @@ impl Table {
         if lines.is_empty() {
             return Err(Error::parse(rows.path, 0, "has no rows below its header, expected at least one"));
         }
-        let lost = precision.note(|at| &columns.series[at].name);
+        let lost = precision.note("series", |at| Some(columns.series[at].name.as_str()));
         Ok(Self { stamps, lines, values, covariates, footer: footer.text(), lost })
     }
 }

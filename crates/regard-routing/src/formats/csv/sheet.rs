@@ -90,13 +90,14 @@ fn minutes(field: &str) -> Option<f64> {
 impl<'t> Sheet<'t> {
     /// Cuts a text and finds the roles of its columns; `path` names it in errors.
     pub(super) fn of(text: &str, path: &'t Path, options: &TableOptions) -> Result<Self> {
-        let Cells { comments, top, header, rows, empty, separator } = Cells::of(text, path)?;
+        let Cells { comments, title, top, header, rows, empty, separator } = Cells::of(text, path)?;
         if header.iter().all(String::is_empty) && rows.is_empty() {
             let what = if comments.is_empty() { "is empty" } else { "has only comments" };
             let reason = format!("{what}, expected a header such as `id,x,y` or `id,lat,lon`, and a row for each node");
             return Err(Error::parse(path, 0, reason));
         }
         let mut notes = Notes::default();
+        title.into_iter().for_each(|title| notes.add(title));
         let full = |at: usize| rows.iter().all(|(_, fields)| fields.get(at).is_some_and(|field| !field.is_empty()));
         let head = Head { path, line: top, names: &header, full: &full };
         let known = options.values.clone().and_known_comments(&comments);
@@ -701,7 +702,16 @@ impl NodeColumns {
             Err(row.error(&values[at].1, reason).with_hint("`--skip-bad` skips rows that cannot be read"))
         };
         if self.on_earth && !(-90.0..=90.0).contains(&first) {
-            return outside(0, first, "-90 to 90");
+            let error = outside(0, first, "-90 to 90");
+            let may_be_swapped = (-180.0..=360.0).contains(&first) && (-90.0..=90.0).contains(&second);
+            let [lat, lon] = &values.each_ref().map(|(_, name)| shown(name));
+            return error.map_err(|error| match may_be_swapped {
+                true => error.with_hint(format!(
+                    "`--column lat={lon} --column lon={lat}` swaps latitude and longitude; `--skip-bad` skips rows that cannot \
+                     be read"
+                )),
+                false => error,
+            });
         }
         // Some sources count longitudes eastwards all the way round.
         if self.on_earth && !(-180.0..=360.0).contains(&second) {

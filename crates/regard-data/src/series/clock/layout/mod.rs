@@ -16,7 +16,7 @@ pub(crate) enum Layout {
     Quarter(String),
     /// `Q`, the number of a quarter, this text, and a year.
     QuarterFirst(String),
-    /// A year, this text, and the number of an ISO week, which begins on Monday.
+    /// A year, this text, and the number of an ISO week, which begins on Monday; without a text, an integer as well.
     Week(String),
     /// Days since 1899-12-30, with the time of day behind the decimal point, as Excel counts them.
     Excel,
@@ -114,6 +114,9 @@ const DIGITS: [&str; 3] = ["%Y%m%d", "%Y%m", YEAR];
 
 const YEAR: &str = "%Y";
 
+/// Years that records are of, as numbers without separators begin with them.
+const YEARS: std::ops::Range<&str> = "1500".."2201";
+
 impl Layout {
     /// Every layout in which `text` could be written, with its tick; the preferred ones first.
     pub(crate) fn of(text: &str) -> Vec<(Self, First, i64)> {
@@ -149,7 +152,7 @@ impl Layout {
             let layout = Self::QuarterFirst(between.to_owned());
             found.extend(layout.tick(text).map(|tick| (layout, First::Neither, tick)));
         }
-        for between in ["-W", "W", " W"] {
+        for between in ["-W", "W", " W", ""] {
             let layout = Self::Week(between.to_owned());
             found.extend(layout.tick(text).map(|tick| (layout, First::Neither, tick)));
         }
@@ -223,7 +226,11 @@ impl Layout {
                 self.written(text, quarter((year, number))?)
             }
             Self::Week(between) => {
-                let (year, week) = text.split_once(between.as_str())?;
+                let (year, week) = if between.is_empty() {
+                    text.split_at_checked(4).filter(|_| text.len() == 6 && YEARS.contains(&text))?
+                } else {
+                    text.split_once(between.as_str())?
+                };
                 let monday = ISOWeekDate::new(year.parse().ok()?, week.parse().ok()?, Weekday::Monday).ok()?;
                 self.written(text, tick_of(monday.date().at(0, 0, 0, 0)))
             }

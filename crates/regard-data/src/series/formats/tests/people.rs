@@ -113,6 +113,28 @@ fn texts_beside_the_names_of_series_are_left_out() {
 }
 
 #[test]
+fn six_digits_are_weeks_where_they_are_no_months() {
+    let read = |name: &str, stamps: &[&str], frequency: Option<&str>| {
+        let frequency = frequency.map(|word| word.parse().unwrap());
+        let options = ReadOptions { frequency, ..ReadOptions::default() };
+        let found = parse(&column(name, stamps), Path::new("a.csv"), &options).unwrap();
+        (found.report.frequency.to_string(), found.report.stamps.unwrap_or_default())
+    };
+    let weeks = ["202051", "202052", "202053", "202101", "202102"];
+    for name in ["week", "KW", "date"] {
+        let (frequency, notes) = read(name, &weeks, None);
+        assert_eq!(frequency, "week", "{name}");
+        assert!(notes.contains("are years and ISO weeks, 202051 begins on 2020-12-14"), "{notes}");
+    }
+    // Months where they may be, but for the name; a counter under another one.
+    let both = ["202009", "202010", "202011", "202012"];
+    assert_eq!(read("week", &both, None).0, "week");
+    assert_eq!(read("date", &both, None).0, "month");
+    assert_eq!(read("t", &["200049", "200050", "200051", "200052"], None).0, "step");
+    assert_eq!(read("week", &both, Some("step")), ("step".into(), String::new()));
+}
+
+#[test]
 fn days_of_excel_are_dates_under_a_name_of_dates() {
     let found = read(&column("date", &["44197", "44198", "44200"]));
     assert_eq!((found.report.frequency.to_string().as_str(), found.panel.steps()), ("day", 4));

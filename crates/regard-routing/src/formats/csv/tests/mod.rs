@@ -42,7 +42,8 @@ reader_suite! {
         ("id;x;y\n1;0,5;1\n2;0.5;1\n", &["cities.csv:2: field `x`: found `0,5`, expected a number", "`--decimal comma`"]),
         ("id,x,y\n1,0,0\n2,1,1\n1,2,2\n", &["cities.csv:4: field `id`: `1` occurs a second time, first on line 2"]),
         ("id,x,y\n ,0,0\n", &["cities.csv:2: field `id`: is empty"]),
-        ("lat,lon\n95,0\n", &["field `lat`: found 95, expected degrees from -90 to 90"]),
+        ("lat,lon\n95,100\n", &["field `lat`: found 95, expected degrees from -90 to 90"]),
+        ("Lat,Lon\n139.7,35.6\n", &["field `Lat`: found 139.7", "`--column lat=Lon --column lon=Lat` swaps latitude and"]),
         ("latitude,longitude\n0,-181\n", &["field `longitude`: found -181, expected degrees"]),
     ],
 }
