@@ -5,7 +5,7 @@ use crate::error::shown;
 /// A value may be off by at most this share of what tells values apart.
 const LARGEST_SHARE: f64 = 0.05;
 
-/// What tells the values of a column apart.
+/// The measure by which values of a column differ.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Spread {
     /// The mean change from row to row: values are a series.
