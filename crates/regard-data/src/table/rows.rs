@@ -252,7 +252,8 @@ impl<'p> Rows<'p> {
         let (Some((first, _)), Some((last, _))) = (title.first(), title.last()) else { return };
         let lines = if first == last { format!("line {first} is") } else { format!("lines {first} to {last} are") };
         let words = title.iter().map(|(_, words)| words.as_str()).filter(|words| !words.is_empty());
-        self.note = Some(format!("{lines} taken for a title: `{}`", shown(&words.collect::<Vec<_>>().join(" "))));
+        let words = words.collect::<Vec<_>>().join(" ");
+        self.note = (!words.is_empty()).then(|| format!("{lines} taken for a title: `{}`", shown(&words)));
         self.comments.extend(title);
     }
 

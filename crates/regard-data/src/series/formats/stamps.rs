@@ -124,8 +124,8 @@ pub(super) struct Stamps {
     layouts: Vec<(Layout, First, Vec<i64>)>,
     /// If true, numbers were taken for Excel's days.
     days: bool,
-    /// If true, integers are steps whatever dates they look like.
-    steps: bool,
+    /// The unit of the frequency that was given.
+    unit: Option<Unit>,
     /// The first stamp, as an example of what is expected.
     example: String,
     /// Offsets from universal time of all rows, in seconds; empty where stamps have none.
@@ -163,7 +163,7 @@ impl Stamps {
         let example = stamp.unwrap_or_else(|| if days { "44197" } else { pattern.unwrap_or_default() }.to_owned());
         Self {
             days,
-            steps: options.frequency.is_some_and(|frequency| frequency.unit() == Unit::Step),
+            unit: options.frequency.map(|frequency| frequency.unit()),
             column,
             layouts: layouts.into_iter().collect(),
             example,
@@ -285,9 +285,10 @@ impl Stamps {
         let mut all = in_order(self.layouts);
         let week = Layout::Week(String::new());
         let name = self.column.as_ref().map_or(String::new(), |column| column.name.to_lowercase());
-        let is_week = WEEKS.contains(&name.as_str());
+        let is_week = WEEKS.contains(&name.as_str()) || self.unit == Some(Unit::Week);
         all.retain(|(layout, ..)| *layout != week || is_week || is_called_date(&name));
-        let preferred = if self.steps { Some(&Layout::Integer) } else { is_week.then_some(&week) };
+        // Integers are steps, whatever dates they look like, where steps are asked for.
+        let preferred = if self.unit == Some(Unit::Step) { Some(&Layout::Integer) } else { is_week.then_some(&week) };
         all.sort_by_key(|(layout, ..)| Some(layout) != preferred);
         let Some((_, first, ticks)) = all.first() else {
             return Ok(Ticks { layout: Layout::Integer, ticks: Vec::new(), note: None });

@@ -132,6 +132,7 @@ fn six_digits_are_weeks_where_they_are_no_months() {
     assert_eq!(read("date", &both, None).0, "month");
     assert_eq!(read("t", &["200049", "200050", "200051", "200052"], None).0, "step");
     assert_eq!(read("week", &both, Some("step")), ("step".into(), String::new()));
+    assert_eq!(read("t", &weeks, Some("week")).0, "week");
 }
 
 #[test]
