@@ -92,11 +92,7 @@ impl Labels {
         match self {
             Self::Numbers(numbers) => Ok(numbers.into()),
             Self::Words(words) => {
-                let of = |word: &String| {
-                    let reason = "is not a number; regression needs numbers, words are classes";
-                    number(word).ok_or_else(|| Error::invalid(format!("label `{}`", shown(word)), reason))
-                };
-                words.iter().map(of).collect::<Result<_>>().map(Cow::Owned)
+                words.iter().map(|word| number_of("label", word)).collect::<Result<_>>().map(Cow::Owned)
             }
         }
     }
@@ -166,6 +162,12 @@ pub fn number(text: &str) -> Option<f64> {
         _ => text.parse::<f64>(),
     };
     number.ok().filter(|value| value.is_finite())
+}
+
+/// The number that a word is, for regression; `what` the word is, for the error.
+pub(crate) fn number_of(what: &str, word: &str) -> Result<f64> {
+    let reason = "is not a number; regression needs numbers, words are classes";
+    number(word).ok_or_else(|| Error::invalid(format!("{what} `{}`", shown(word)), reason))
 }
 
 /// If true, these numbers are codes: all have digits alone, and one begins with a zero that does not count, as in `007`.

@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::error::shown;
-use crate::labels::{Labels, are_codes, number};
+use crate::labels::{Labels, are_codes, number, number_of};
 use crate::{Error, Result};
 
 /// The things that have targets.
@@ -64,16 +63,15 @@ impl Targets {
         Self { level, tasks: vec![task.to_owned()], values: Values::Numbers(values) }
     }
 
-    /// Texts `[rows, tasks.len()]`; numbers where every text that is there is a finite number and not all tasks have codes such
-    /// as `007`. An empty text is missing.
+    /// Texts `[rows, tasks.len()]`; numbers where every text that is there is a finite number, but for codes such as `007` of a
+    /// single task. An empty text is missing.
     #[must_use]
     pub fn of_texts(level: Level, tasks: Vec<String>, texts: Vec<Option<String>>) -> Self {
         let texts: Vec<Option<String>> = texts.into_iter().map(|t| t.filter(|text| !text.is_empty())).collect();
-        let numbers =
-            texts.iter().map(|text| text.as_deref().map(number).map_or(Some(None), |number| number.map(Some)));
-        let of_task = |task: usize| texts.iter().skip(task).step_by(tasks.len()).flatten().map(String::as_str);
+        let numbers = texts.iter().map(|text| text.as_deref().map_or(Some(None), |text| number(text).map(Some)));
+        let are_classes = tasks.len() == 1 && are_codes(texts.iter().flatten().map(String::as_str));
         let values = match numbers.collect() {
-            Some(numbers) if !(0..tasks.len()).all(|task| are_codes(of_task(task))) => Values::Numbers(numbers),
+            Some(numbers) if !are_classes => Values::Numbers(numbers),
             _ => Values::Words(texts),
         };
         Self { level, tasks, values }
@@ -139,13 +137,7 @@ impl Targets {
         match &self.values {
             Values::Numbers(values) => Ok(values.into()),
             Values::Words(words) => {
-                let of = |word: &Option<String>| {
-                    let reason = "is not a number; regression needs numbers, words are classes";
-                    let of_word = |word: &String| {
-                        number(word).ok_or_else(|| Error::invalid(format!("target `{}`", shown(word)), reason))
-                    };
-                    word.as_ref().map(of_word).transpose()
-                };
+                let of = |word: &Option<String>| word.as_ref().map(|word| number_of("target", word)).transpose();
                 words.iter().map(of).collect::<Result<_>>().map(Cow::Owned)
             }
         }

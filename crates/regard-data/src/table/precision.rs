@@ -27,9 +27,7 @@ struct Digits {
     last: f64,
     /// Number of values, without those that are missing.
     count: f64,
-    /// Sum of absolute changes from row to row.
-    changes: f64,
-    /// Sum of distances from the first value, and of their squares.
+    /// Sum of distances from the value before or from the first one, and of their squares.
     distances: (f64, f64),
     /// The largest distance of a value from the one that is kept.
     off: f64,
@@ -38,13 +36,12 @@ struct Digits {
 }
 
 impl Digits {
-    const NONE: Self =
-        Self { first: f64::NAN, last: f64::NAN, count: 0.0, changes: 0.0, distances: (0.0, 0.0), off: 0.0, at: 0.0 };
+    const NONE: Self = Self { first: f64::NAN, last: f64::NAN, count: 0.0, distances: (0.0, 0.0), off: 0.0, at: 0.0 };
 
     fn spread(&self, spread: Spread) -> f64 {
         match spread {
             _ if self.count < 2.0 => 0.0,
-            Spread::Changes => self.changes / (self.count - 1.0),
+            Spread::Changes => self.distances.0 / (self.count - 1.0),
             Spread::Deviation => {
                 let mean = self.distances.0 / self.count;
                 (self.distances.1 / self.count - mean * mean).max(0.0).sqrt()
@@ -75,13 +72,14 @@ impl Precision {
             return kept;
         }
         if digits.last.is_nan() {
-            digits.first = value;
-        } else {
-            digits.changes += (value - digits.last).abs();
+            (digits.first, digits.last) = (value, value);
         }
+        let distance = match self.spread {
+            Spread::Changes => (value - digits.last).abs(),
+            Spread::Deviation => value - digits.first,
+        };
         digits.last = value;
         digits.count += 1.0;
-        let distance = value - digits.first;
         digits.distances.0 += distance;
         digits.distances.1 += distance * distance;
         let off = (value - f64::from(kept)).abs();

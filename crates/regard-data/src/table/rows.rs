@@ -259,10 +259,10 @@ impl<'p> Rows<'p> {
 
     /// The first bytes of what is not yet read; in a part of a longer table, those of all its rows.
     fn first_rows(&mut self) -> Result<&[u8]> {
-        if self.place.beginning.is_some() {
-            return Ok(self.place.beginning.as_deref().unwrap_or_default());
+        if self.place.beginning.is_none() {
+            return self.ahead();
         }
-        self.ahead()
+        Ok(self.place.beginning.as_deref().unwrap_or_default())
     }
 
     /// The first bytes of what is not yet read.

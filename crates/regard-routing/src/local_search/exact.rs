@@ -20,7 +20,7 @@ pub(super) fn shortest(instance: &Sites) -> Vec<usize> {
     }
     let others = n - 1;
     let trips = Trips::new(others, |a, b| instance.distance(a, b));
-    let (_, mut tour) = trips.shortest(trips.all());
+    let mut tour = trips.shortest(trips.all());
     // The path was followed from its end.
     if instance.is_symmetric() {
         tour.reverse();
@@ -82,9 +82,9 @@ impl Trips {
         self.last(subset).map_or(0.0, |(_, length)| length)
     }
 
-    /// Length and nodes of the shortest round trip through a subset, without the depot.
-    pub(super) fn shortest(&self, subset: usize) -> (f64, Vec<usize>) {
-        let Some((mut last, length)) = self.last(subset) else { return (0.0, Vec::new()) };
+    /// The nodes of the shortest round trip through a subset, without the depot.
+    pub(super) fn shortest(&self, subset: usize) -> Vec<usize> {
+        let Some((mut last, _)) = self.last(subset) else { return Vec::new() };
         let (mut left, mut visits) = (subset, Vec::new());
         while left != 0 {
             visits.push(last);
@@ -93,6 +93,6 @@ impl Trips {
             last = usize::from(before);
         }
         visits.reverse();
-        (length, visits)
+        visits
     }
 }

@@ -198,6 +198,9 @@ pub(crate) fn warnings(graphs: &Graphs, positions: &Positions) -> Vec<String> {
 
 /// A sentence about held-out graphs that equal a training graph, where there are some.
 pub(crate) fn leaked(graphs: &Graphs, training: &[usize], held_out: &[usize]) -> Option<String> {
+    if held_out.is_empty() {
+        return None;
+    }
     let numbers = identities(graphs);
     let known: HashSet<u64> = training.iter().map(|&graph| numbers[graph]).collect();
     let count = held_out.iter().filter(|&&graph| known.contains(&numbers[graph])).count();

@@ -314,7 +314,7 @@ pub struct ReadReport {
     /// The columns of series' names and of values, where they were guessed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guessed: Option<[String; 2]>,
-    /// A sentence about the decimal mark, where numbers have commas.
+    /// A sentence about a title above the header, and about the decimal mark where numbers have commas.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub marks: Option<String>,
     /// A sentence about time stamps that could be read in another way: with several offsets from universal time, or days

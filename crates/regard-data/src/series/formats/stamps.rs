@@ -8,7 +8,7 @@ use crate::table::values::is_missing;
 use crate::table::{Beginning, Column, Header, Row, Rows};
 
 /// Names that a column of stamps has.
-const NAMES: [&str; 35] = [
+const NAMES: [&str; 29] = [
     "date",
     "ds",
     "timestamp",
@@ -38,15 +38,9 @@ const NAMES: [&str; 35] = [
     "tag",
     "fecha",
     "data_hora",
-    "year_week",
-    "yearweek",
-    "iso_week",
-    "isoweek",
-    "woche",
-    "kw",
 ];
 
-/// Names under which six digits are a year and a week rather than a month.
+/// Further names, under which six digits are a year and a week rather than a month.
 const WEEKS: [&str; 7] = ["week", "year_week", "yearweek", "iso_week", "isoweek", "woche", "kw"];
 
 /// Names under which a column holds dates, and text is a date that is not understood.
@@ -201,7 +195,7 @@ impl Stamps {
         let date =
             |column: &Column| layouts[column.at].iter().any(|found| found.0 != Layout::Integer) && !digits(column.at);
         let all = || header.columns();
-        let known = || NAMES.iter().filter_map(|name| header.find_any(&[name]));
+        let known = || NAMES.iter().chain(&WEEKS).filter_map(|name| header.find_any(&[name]));
         let called = || all().filter(|column| is_called_date(&column.name));
         let days = |column: &Column| holds_excel_days(column, beginning, options);
         let pattern = options.date_pattern.as_deref().map(Layout::of_pattern);
@@ -312,23 +306,15 @@ impl Stamps {
         let Some((layout, _, ticks)) = all.into_iter().next() else {
             return Ok(Ticks { layout: Layout::Integer, ticks: Vec::new(), note: None });
         };
-        if self.days {
+        if self.days || layout == week {
             let (first, name) = (ticks.first().copied().unwrap_or(0), self.column.map_or(String::new(), |c| c.name));
             let day = Layout::of_pattern("%Y-%m-%d").write(first).unwrap_or_default();
             let number = layout.write(first).unwrap_or_default();
-            let note = format!(
-                "the numbers of `{name}` are days as Excel counts them, {number} is {day} (`--frequency step` counts them \
-                 as steps)"
-            );
-            return Ok(Ticks { layout, ticks, note: Some(note) });
-        }
-        if layout == week {
-            let (first, name) = (ticks.first().copied().unwrap_or(0), self.column.map_or(String::new(), |c| c.name));
-            let day = Layout::of_pattern("%Y-%m-%d").write(first).unwrap_or_default();
-            let note = format!(
-                "the numbers of `{name}` are years and ISO weeks, {} begins on {day} (`--frequency step` counts them as steps)",
-                layout.write(first).unwrap_or_default()
-            );
+            let what = match self.days {
+                true => format!("days as Excel counts them, {number} is {day}"),
+                false => format!("years and ISO weeks, {number} begins on {day}"),
+            };
+            let note = format!("the numbers of `{name}` are {what} (`--frequency step` counts them as steps)");
             return Ok(Ticks { layout, ticks, note: Some(note) });
         }
         Ok(in_one_zone(layout, ticks, self.zone, &self.offsets, &self.suffix))

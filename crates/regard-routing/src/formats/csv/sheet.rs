@@ -697,25 +697,23 @@ impl NodeColumns {
     pub(super) fn point(&self, row: &Row<'_>) -> Result<[f64; 3]> {
         let Some(values) = &self.values else { return Ok([0.0; 3]) };
         let [first, second] = [row.number(&values[0])?, row.number(&values[1])?];
-        let outside = |at: usize, value: f64, range: &str| {
-            let reason = format!("found {value}, expected degrees from {range}");
-            Err(row.error(&values[at].1, reason).with_hint("`--skip-bad` skips rows that cannot be read"))
-        };
-        if self.on_earth && !(-90.0..=90.0).contains(&first) {
-            let error = outside(0, first, "-90 to 90");
-            let may_be_swapped = (-180.0..=360.0).contains(&first) && (-90.0..=90.0).contains(&second);
-            let [lat, lon] = &values.each_ref().map(|(_, name)| shown(name));
-            return error.map_err(|error| match may_be_swapped {
-                true => error.with_hint(format!(
-                    "`--column lat={lon} --column lon={lat}` swaps latitude and longitude; `--skip-bad` skips rows that cannot \
-                     be read"
-                )),
-                false => error,
-            });
-        }
+        let is_latitude = |value| (-90.0..=90.0).contains(&value);
         // Some sources count longitudes eastwards all the way round.
-        if self.on_earth && !(-180.0..=360.0).contains(&second) {
-            return outside(1, second, "-180 to 180");
+        let is_longitude = |value| (-180.0..=360.0).contains(&value);
+        let outside = |at: usize, value: f64, range: &str, swap: &str| {
+            let reason = format!("found {value}, expected degrees from {range}");
+            Err(row
+                .error(&values[at].1, reason)
+                .with_hint(format!("{swap}`--skip-bad` skips rows that cannot be read")))
+        };
+        if self.on_earth && !is_latitude(first) {
+            let [lat, lon] = values.each_ref().map(|(_, name)| shown(name));
+            let swap = format!("`--column lat={lon} --column lon={lat}` swaps latitude and longitude; ");
+            let may_be_swapped = is_longitude(first) && is_latitude(second);
+            return outside(0, first, "-90 to 90", if may_be_swapped { &swap } else { "" });
+        }
+        if self.on_earth && !is_longitude(second) {
+            return outside(1, second, "-180 to 180", "");
         }
         Ok([first, second, 0.0])
     }

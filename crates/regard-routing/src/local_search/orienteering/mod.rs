@@ -254,15 +254,15 @@ pub fn improve(problem: &Problem, visits: Vec<usize>, options: &Options) -> Outc
         let after = problem.value(&visits);
         return Outcome { visits, before, after, iterations: 0 };
     }
-    let mut start = Plan::of(problem, &visits);
-    start.repair(problem);
-    if !problem.terms.keeps(&start.sums(problem)) {
-        start = Plan::nearest_first(problem);
-    }
     let is_descent = options.iterations == 0 && options.deadline.is_none();
     let (found, iterations) = if problem.len() <= EXACT_UP_TO && !is_descent {
         (best_of_few(problem), 0)
     } else {
+        let mut start = Plan::of(problem, &visits);
+        start.repair(problem);
+        if !problem.terms.keeps(&start.sums(problem)) {
+            start = Plan::nearest_first(problem);
+        }
         let (mut best, iterations) = anneal::anneal(problem, &start, options);
         if is_descent {
             best.descend(problem);
@@ -296,6 +296,6 @@ fn best_of_few(problem: &Problem) -> Vec<usize> {
     let kept = (0..=trips.all()).map(|subset| (subset, sums(subset))).filter(|(_, sums)| problem.terms.keeps(sums));
     let cost = |sums: &Sums| problem.terms.cost(sums);
     let best = kept.min_by(|(_, a), (_, b)| cost(a).total_cmp(&cost(b)).then(a.length.total_cmp(&b.length)));
-    let (_, visits) = trips.shortest(best.map_or(0, |(subset, _)| subset));
+    let visits = trips.shortest(best.map_or(0, |(subset, _)| subset));
     visits.into_iter().map(|at| at + 1).collect()
 }
