@@ -2,6 +2,7 @@
 
 use std::hash::Hasher;
 
+use rayon::prelude::*;
 use regard_data::Result;
 use regard_data::graphs::{Features, Graphs};
 use serde::{Deserialize, Serialize};
@@ -353,7 +354,7 @@ fn numbered(graphs: &Graphs, colours: &Colours, kept: &[bool]) -> Vec<u64> {
     for _ in 0..ROUNDS {
         let next =
             |node: usize| if kept[node] { refined(graphs, colours, &nodes, node, |other| kept[other]) } else { 0 };
-        nodes = (0..graphs.nodes()).map(next).collect();
+        nodes = (0..graphs.nodes()).into_par_iter().map(next).collect();
     }
     let of_graph = |graph: usize| {
         let mut all: Vec<u64> = graphs.nodes_of(graph).filter(|&node| kept[node]).map(|node| nodes[node]).collect();
