@@ -11,6 +11,7 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use crate::error::{Fault, shown};
+use crate::table::AS_CSV;
 
 /// If true, the bytes begin as those of an archive do.
 pub fn looks_like(bytes: &[u8]) -> bool {
@@ -32,6 +33,9 @@ pub fn arrays(bytes: &[u8]) -> Result<BTreeMap<String, Array>, Fault> {
         let member = zip.by_index(at).map_err(|error| damaged(&error))?;
         let file = member.name().map_err(|error| damaged(&error))?.into_owned();
         let Some(name) = file.strip_suffix(".npy") else {
+            if file == "[Content_Types].xml" || file.starts_with("xl/") {
+                return Err(Fault::whole("is an Excel workbook, expected a table as text").hint(AS_CSV));
+            }
             return Err(Fault::whole(format!("holds `{}`, expected arrays (`.npy`) only", shown(&file))));
         };
         let size = member.size();

@@ -357,7 +357,7 @@ pub(super) fn fit_weights(plan: &Plan, members: &Members) -> Weights {
             }
         }
     }
-    let mut of_series = validation.weights(rule, None);
+    let mut of_series = own(validation.weights(rule, None), members);
     // What is fitted to a few rows is worth nothing, whatever it is worth for longer series.
     let mut measured = vec![false; plan.len()];
     validation.windows.iter().for_each(|window| measured[window.series] = true);
@@ -369,7 +369,10 @@ pub(super) fn fit_weights(plan: &Plan, members: &Members) -> Weights {
     let mut unseen = vec![vec![vec![]; plan.origins.len()]; plan.len()];
     let origins: Vec<usize> = plan.origins_of(OriginKind::Validation).collect();
     for (number, &at) in origins.iter().enumerate() {
-        let weights = if origins.len() > 1 { validation.weights(rule, Some(number)) } else { of_series.clone() };
+        let weights = match origins.len() {
+            1 => of_series.clone(),
+            _ => own(validation.weights(rule, Some(number)), members),
+        };
         for (series, weights) in weights.iter().enumerate() {
             let origin = &plan.origins[at];
             if plan.series[series].history(at, origin).is_some() {
@@ -379,6 +382,21 @@ pub(super) fn fit_weights(plan: &Plan, members: &Members) -> Weights {
         }
     }
     Weights { of_series, rule: rule.to_string(), unseen }
+}
+
+/// Weights `[series][member]` without those of members that have no forecast of a series.
+fn own(mut weights: Vec<Vec<f64>>, members: &Members) -> Vec<Vec<f64>> {
+    for &(member, series) in &members.without {
+        weights[series][member] = 0.0;
+    }
+    for &(_, series) in &members.without {
+        let weights = &mut weights[series];
+        *weights = match weights.iter().sum::<f64>() {
+            0.0 => prior(members),
+            _ => normalised(std::mem::take(weights)),
+        };
+    }
+    weights
 }
 
 impl Plan {
@@ -429,6 +447,22 @@ mod tests {
         assert_eq!(inverse(&[0.0, 1.0], 4), [1.0, 0.0]);
         assert_eq!(dropped(vec![0.99, 0.01, 0.5]).iter().filter(|weight| **weight > 0.0).count(), 2);
         assert_eq!(normalised(vec![0.0; 2]), [0.5; 2]);
+    }
+
+    #[test]
+    fn a_member_without_a_forecast_of_a_series_leaves_its_weight_there_to_the_others() {
+        let options = super::super::ForecastOptions { horizon: 3, seasons: Some(vec![]), ..Default::default() };
+        let rising: Vec<f64> = (0..60).map(f64::from).collect();
+        let plan = Plan::new(&[rising.clone(), rising], &options).unwrap();
+        let mut members = plan.simple_members();
+        let truth = |origin: &Origin| (0..origin.steps).map(|step| (60 - origin.offset + step) as f64).collect();
+        let known = plan.origins().iter().map(truth).collect();
+        let none = vec![vec![]; plan.origins().len()];
+        members.add(&plan, Member { name: "oracle".into(), forecasts: vec![known, none] }).unwrap();
+        let weights = plan.weights(&members);
+        let last = |series: usize| *weights.of(series).last().unwrap();
+        assert!(last(0) > 0.1 && last(1) == 0.0, "{weights:?}");
+        assert!((weights.of(1).iter().sum::<f64>() - 1.0).abs() < 1e-9, "{weights:?}");
     }
 
     #[test]

@@ -37,13 +37,24 @@ struct Score {
     weight: f64,
 }
 
+/// Errors of one series after an origin in its unit.
+struct Scaled {
+    /// Rows between its last value and the origin.
+    ended: usize,
+    /// `[steps]`
+    errors: Vec<f64>,
+}
+
 /// Half widths for any series and level.
 #[derive(Debug)]
 pub(super) struct Widths {
     /// Unit of each series.
     units: Vec<f64>,
-    /// Growth of errors over steps, `[horizon]`, never falling.
+    /// Growth of errors over steps after the last value, for the horizon and beyond it as far as series ended before.
     growth: Vec<f64>,
+    /// Rows between the last value of each series and the forecast.
+    ended: Vec<usize>,
+    horizon: usize,
     /// The smallest first.
     scores: Vec<Score>,
     /// Targets whose errors the scores are, of which one that several origins share counts once; `None` without errors.
@@ -74,7 +85,7 @@ impl Widths {
         let mut ratios: Vec<f64> =
             errors.iter().zip(&sums).filter(|(_, sum)| sum.1 > 0.0).map(|(one, sum)| ratio(one, *sum)).collect();
         if ratios.is_empty() {
-            return Self::without_errors(plan, horizon);
+            return Self::without_errors(plan, at);
         }
         ratios.sort_by(f64::total_cmp);
         let shared = ratios[ratios.len() / 2].max(1e-12);
@@ -92,38 +103,42 @@ impl Widths {
             let shared = SHARED_ORIGINS * shared * plan.series[series].scale;
             (sum.max(0.0) + shared) / (count + SHARED_ORIGINS)
         };
+        let since = |one: &Errors| plan.series[one.series].ended(plan.origins[one.origin].offset);
         // Each error is measured by a unit that has not seen it.
-        let scaled: Vec<Vec<f64>> = errors
+        let scaled: Vec<Scaled> = errors
             .iter()
             .zip(&sums)
             .filter(|(_, sum)| sum.1 > 0.0)
             .map(|(one, (sum, count))| {
                 let left = unit(one.series, Some(sum / count)).max(LEAST_LEFT * unit(one.series, None));
                 let unit = left.max(1e-300);
-                one.absolute.iter().map(|error| error / unit).collect()
+                Scaled { ended: since(one), errors: one.absolute.iter().map(|error| error / unit).collect() }
             })
             .collect();
-        let growth = growth(&scaled, horizon);
+        let ended = ended(plan, at);
+        let earliest = ended.iter().copied().chain(scaled.iter().map(|one| one.ended)).max().unwrap_or(0);
+        let growth = growth(&scaled, horizon, horizon + earliest);
         let mut scores: Vec<Score> = vec![];
         let measured = errors.iter().zip(&sums).filter(|(_, sum)| sum.1 > 0.0).map(|(one, _)| one.origin);
-        for (origin, errors) in measured.zip(&scaled) {
+        for (origin, Scaled { ended, errors }) in measured.zip(&scaled) {
             let origin = &plan.origins[origin];
             let weight = DECAY.powf(origin.offset as f64 / origin.steps as f64);
             let score = |(error, growth): (&f64, &f64)| Score { error: error / growth, weight };
-            scores.extend(errors.iter().zip(&growth).map(score).filter(|one| one.error.is_finite()));
+            scores.extend(errors.iter().zip(&growth[*ended..]).map(score).filter(|one| one.error.is_finite()));
         }
         scores.sort_by(|a, b| a.error.total_cmp(&b.error));
         let units = (0..plan.len()).map(|series| unit(series, None) * spread(series, at)).collect();
-        Self { units, growth, scores, targets: Some(targets(plan, &errors)) }
+        Self { units, growth, ended, horizon, scores, targets: Some(targets(plan, &errors)) }
     }
 
-    fn without_errors(plan: &Plan, horizon: usize) -> Self {
+    fn without_errors(plan: &Plan, at: usize) -> Self {
+        let (horizon, ended) = (plan.origins[at].steps, ended(plan, at));
         let units = plan.series.iter().map(|one| one.scale).collect();
-        let growth = (1..=horizon).map(|step| (step as f64).sqrt()).collect();
+        let growth = (1..=horizon + ended.iter().max().unwrap_or(&0)).map(|step| (step as f64).sqrt()).collect();
         // Half of a normal distribution, whose mean absolute value is the unit.
         let error = |at: usize| 1.2533 * normal_quantile(0.5 + (at as f64 + 0.5) / 400.0);
         let scores = (0..200).map(|at| Score { error: error(at), weight: 1.0 }).collect();
-        Self { units, growth, scores, targets: None }
+        Self { units, growth, ended, horizon, scores, targets: None }
     }
 
     /// The rank of a level in percent among the errors, with the finite-sample correction of split conformal prediction;
@@ -161,11 +176,17 @@ impl Widths {
         }
     }
 
-    /// Half widths `[horizon]` of a series at a [`quantile`](Self::quantile), in the unit of the series.
+    /// Half widths `[horizon]` of a series at a [`quantile`](Self::quantile), in the unit of the series. The steps of
+    /// one that has ended earlier are so much further ahead.
     pub(super) fn half(&self, series: usize, quantile: f64) -> Vec<f64> {
-        let unit = self.units[series];
-        self.growth.iter().map(|growth| quantile * growth * unit).collect()
+        let (unit, ended) = (self.units[series], self.ended[series]);
+        self.growth[ended..][..self.horizon].iter().map(|growth| quantile * growth * unit).collect()
     }
+}
+
+/// Rows between the last value of each series and an origin.
+fn ended(plan: &Plan, at: usize) -> Vec<usize> {
+    plan.series.iter().map(|one| one.ended(plan.origins[at].offset)).collect()
 }
 
 /// The number of different rows of series that errors are known for.
@@ -200,13 +221,14 @@ fn sum_of(errors: &[f64]) -> (f64, f64) {
     known.fold((0.0, 0.0), |(sum, count), error| (sum + error, count + 1.0))
 }
 
-/// Mean errors by step: neighbours share theirs, and with few errors steps are drawn to a curve that never falls.
-/// Beyond the steps that were measured errors grow with the root of the step.
-fn growth(errors: &[Vec<f64>], horizon: usize) -> Vec<f64> {
-    let steps = errors.iter().map(Vec::len).max().unwrap_or(0).min(horizon).max(1);
+/// Mean errors by step after the last value: neighbours share theirs, and with few errors steps are drawn to a curve
+/// that never falls. Beyond the steps that were measured errors grow with the root of the step, up to step `last`.
+fn growth(scaled: &[Scaled], horizon: usize, last: usize) -> Vec<f64> {
+    let steps = scaled.iter().map(|one| one.errors.len()).max().unwrap_or(0).min(horizon).max(1);
     let mut sums = vec![(0.0, 0.0); steps];
-    for errors in errors {
-        for (step, error) in errors.iter().take(steps).enumerate().filter(|(_, error)| !error.is_nan()) {
+    for Scaled { ended, errors } in scaled {
+        let known = (*ended..steps).zip(errors).filter(|(_, error)| !error.is_nan());
+        for (step, error) in known {
             // Single large errors do not make a step.
             sums[step].0 += error.min(6.0);
             sums[step].1 += 1.0;
@@ -227,8 +249,8 @@ fn growth(errors: &[Vec<f64>], horizon: usize) -> Vec<f64> {
         .map(|((sum, count), rising)| (sum + 30.0 * rising) / (count + 30.0))
         .map(|value| value.max(0.02 * mean).max(1e-9))
         .collect();
-    let last = rising[steps - 1].max(growth[steps - 1]);
-    growth.extend((steps + 1..=horizon).map(|step| last * (step as f64 / steps as f64).sqrt()));
+    let measured = rising[steps - 1].max(growth[steps - 1]);
+    growth.extend((steps + 1..=last).map(|step| measured * (step as f64 / steps as f64).sqrt()));
     growth
 }
 
@@ -275,6 +297,41 @@ mod tests {
     }
 
     #[test]
+    fn intervals_of_a_series_that_ended_earlier_are_those_of_later_steps() {
+        let mut draws = regard_data::random::Draws::new(5);
+        let mut walk = |rows: usize| {
+            let mut level = 100.0;
+            let mut next = || {
+                level += draws.normal()[0];
+                level
+            };
+            (0..200).map(|row| if row < rows { next() } else { f64::NAN }).collect::<Vec<f64>>()
+        };
+        let series: Vec<Vec<f64>> = (0..12).map(|at| walk(if at < 9 { 200 } else { 138 + at })).collect();
+        let options = ForecastOptions { horizon: 5, seasons: Some(vec![]), ..ForecastOptions::default() };
+        let plan = Plan::new(&series, &options).unwrap();
+        let members = plan.simple_members();
+        let found = plan.blend(&members, &plan.weights(&members));
+        let width = |series: usize, step: usize| {
+            let interval = &found.series[series].intervals[0];
+            interval.high[step] - interval.low[step]
+        };
+        // Series of one scale, of which the second ended 51 rows earlier.
+        let ratio = width(11, 0) / width(0, 4);
+        assert!((2.2..4.5).contains(&ratio), "{ratio}");
+        assert!(width(9, 0) > width(11, 0) * 0.9 && width(11, 4) > width(11, 0));
+        let said = "the last rows of series 10 (53), 11 (52), 12 (51) have no value; intervals are as wide as";
+        assert!(found.warnings.iter().any(|warning| warning.starts_with(said)), "{:?}", found.warnings);
+        // Where all end early, one sentence says it.
+        let early: Vec<Vec<f64>> = series[..2].iter().map(|one| [&one[..], &[f64::NAN; 3]].concat()).collect();
+        let warnings = Plan::new(&early, &options).unwrap().warnings;
+        assert!(warnings.iter().any(|warning| warning.starts_with("the last 3 rows have no value")), "{warnings:?}");
+        assert!(!warnings.iter().any(|warning| warning.contains("of series")), "{warnings:?}");
+        let one = Plan::new(&[early[0].clone(), early[0][..202].to_vec()], &options).unwrap().warnings;
+        assert!(one.iter().any(|warning| warning.starts_with("the last 3 rows of series 1 have no value;")), "{one:?}");
+    }
+
+    #[test]
     fn quantiles_lie_between_the_middles_of_weights() {
         let of = |scores: &[(f64, f64)], rank: f64| {
             let scores: Vec<Score> = scores.iter().map(|&(error, weight)| Score { error, weight }).collect();
@@ -289,10 +346,18 @@ mod tests {
 
     #[test]
     fn growth_rises_and_goes_on_beyond_the_measured_steps() {
-        let errors: Vec<Vec<f64>> = (0..50).map(|_| (1..=4).map(|step| step as f64 / 4.0).collect()).collect();
-        let growth = growth(&errors, 8);
-        assert_eq!(growth.len(), 8);
-        assert!(growth.windows(2).all(|pair| pair[1] >= pair[0]), "{growth:?}");
+        let of = |ended: usize| {
+            let errors = (ended + 1..=4).map(|step| step as f64 / 4.0).collect();
+            Scaled { ended, errors }
+        };
+        let errors: Vec<Scaled> = (0..50).map(|_| of(0)).collect();
+        let found = growth(&errors, 8, 11);
+        assert_eq!(found.len(), 11);
+        assert!(found.windows(2).all(|pair| pair[1] >= pair[0]), "{found:?}");
+        // Errors of series that ended earlier are those of later steps.
+        let some: Vec<Scaled> = (0..100).map(|at| of(at % 2)).collect();
+        let far = found.iter().zip(growth(&some, 8, 11)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(far < 0.1, "{far}");
         assert!((normal_quantile(0.975) - 1.96).abs() < 1e-2 && normal_quantile(0.5) < 1e-3);
     }
 }

@@ -38,6 +38,8 @@ pub struct Members {
     pub(super) all: Vec<Member>,
     /// Members that were left out, since the time was too short.
     pub(super) left_out: Vec<String>,
+    /// Members, by their number, and series that they have no forecast of at all.
+    pub(super) without: Vec<(usize, usize)>,
 }
 
 impl Members {
@@ -63,7 +65,8 @@ impl Members {
     }
 
     /// Adds a member that was computed elsewhere, such as a network's forecasts. Values that are not finite are
-    /// replaced by the seasonal naive forecast's.
+    /// replaced by the seasonal naive forecast's. Where it has no forecast of a series at any origin, the other members
+    /// share its weight there.
     ///
     /// # Errors
     /// [`Error::Invalid`] if the name is taken, or the member has other numbers of series, origins or steps than the
@@ -81,6 +84,9 @@ impl Members {
             let reason = format!("`{}` has another shape than {} series at {origins} origins", member.name, plan.len());
             return Err(Error::invalid("member", reason));
         }
+        let has_none = |origins: &Vec<Vec<f64>>| origins.iter().all(Vec::is_empty);
+        let series = member.forecasts.iter().enumerate().filter(|(_, origins)| has_none(origins));
+        self.without.extend(series.map(|(series, _)| (self.all.len(), series)));
         for (series, prepared) in member.forecasts.iter_mut().zip(&plan.series) {
             series.iter_mut().flatten().for_each(|value| *value /= prepared.whole().unit);
         }
@@ -187,7 +193,7 @@ impl Plan {
     /// The simple forecasts alone, which are made whatever the time.
     #[must_use]
     pub fn simple_members(&self) -> Members {
-        let mut members = Members { all: vec![], left_out: vec![] };
+        let mut members = Members { all: vec![], left_out: vec![], without: vec![] };
         let of_series = |series: usize| -> Vec<Vec<Vec<f64>>> {
             let forecasts = |(at, origin): (usize, &Origin)| {
                 let past = self.past(series, at, origin);

@@ -325,13 +325,22 @@ impl Plan {
         self.time_left().is_some_and(|left| left.is_zero())
     }
 
-    /// Some series by their names, followed by the verb for one or for several; `None` where there are none.
+    /// As [`Self::named_series`], of those that hold something.
     fn named(&self, verbs: [&str; 2], holds: impl Fn(&Prepared) -> bool) -> Option<String> {
         let found: Vec<usize> =
             self.series.iter().enumerate().filter(|(_, one)| holds(one)).map(|(at, _)| at).collect();
-        let name =
-            |at: &usize| self.options.names.get(*at).map_or_else(|| (at + 1).to_string(), |name| format!("`{name}`"));
-        let shown: Vec<String> = found.iter().take(MOST_NAMED).map(name).collect();
+        self.named_series(&found, verbs)
+    }
+
+    fn name(&self, series: usize) -> String {
+        self.options.names.get(series).map_or_else(|| (series + 1).to_string(), |name| format!("`{name}`"))
+    }
+
+    /// Series by their names, as warnings show them: a few and how many more, followed by the verb for one or for
+    /// several; `None` where there are none.
+    #[must_use]
+    pub fn named_series(&self, found: &[usize], verbs: [&str; 2]) -> Option<String> {
+        let shown: Vec<String> = found.iter().take(MOST_NAMED).map(|series| self.name(*series)).collect();
         let [one, several] = verbs;
         match (found.len(), found.len() - shown.len()) {
             (0, _) => None,
@@ -366,12 +375,7 @@ impl Plan {
                  errors count it (`--keep-outliers` keeps it)"
             )
         }));
-        let trailing = |one: &Prepared| one.known.iter().rev().take_while(|value| value.is_nan()).count();
-        let trailing = self.series.iter().filter(|one| !one.known.is_empty()).map(trailing).min().unwrap_or(0);
-        if trailing > 0 {
-            let rows = if trailing == 1 { "row has".to_owned() } else { format!("{trailing} rows have") };
-            self.warnings.push(format!("the last {rows} no value; the forecast begins after them"));
-        }
+        self.warn_of_ended();
         let empty = self.named(["has", "have"], |one| one.full.values.is_empty());
         let constant = self.named(["has", "have"], is_constant);
         self.warnings.extend(empty.map(|series| format!("{series} no value; the forecast is 0")));
@@ -407,6 +411,29 @@ impl Plan {
         self.warnings.extend(short.map(|series| {
             format!("{series} too short for all of the back-test; other series' weights and errors stand in")
         }));
+    }
+
+    /// Says how many rows without a value all series have at their end, and which series have more.
+    fn warn_of_ended(&mut self) {
+        let known = self.series.iter().enumerate().filter(|(_, one)| !one.known.is_empty());
+        let ended: Vec<(usize, usize)> = known.map(|(series, one)| (series, one.ended(0))).collect();
+        let all = ended.iter().map(|(_, rows)| *rows).min().unwrap_or(0);
+        if all > 0 {
+            let rows = if all == 1 { "row has".to_owned() } else { format!("{all} rows have") };
+            self.warnings.push(format!("the last {rows} no value; the forecast begins after them"));
+        }
+        let earlier: Vec<(usize, usize)> = ended.into_iter().filter(|(_, rows)| *rows > all).collect();
+        let shown = earlier.iter().take(MOST_NAMED);
+        let shown: Vec<String> = shown.map(|(series, rows)| format!("{} ({rows})", self.name(*series))).collect();
+        let names = shown.join(", ");
+        let names = match (&earlier[..], earlier.len() - shown.len()) {
+            ([], _) => return,
+            ([(series, 1)], _) => format!("the last row of series {} has", self.name(*series)),
+            ([(series, rows)], _) => format!("the last {rows} rows of series {} have", self.name(*series)),
+            (_, 0) => format!("the last rows of series {names} have"),
+            (_, more) => format!("the last rows of series {names} and {more} more have"),
+        };
+        self.warnings.push(format!("{names} no value; intervals are as wide as those of so many steps later"));
     }
 }
 
@@ -551,6 +578,13 @@ impl Prepared {
         let change = known.find(|(_, value)| Some(**value) != first).map_or(self.known.len(), |(at, _)| at);
         let rows = |offset: usize| self.known.len().saturating_sub(offset);
         rows(origin.offset) + origin.steps <= change && change < rows(later.offset)
+    }
+
+    /// Rows without a value before the last `offset` rows, after the last value there; 0 where there is none.
+    pub(super) fn ended(&self, offset: usize) -> usize {
+        let rows = self.known.len().saturating_sub(offset);
+        let last = self.known[..rows].iter().rposition(|value| !value.is_nan());
+        last.map_or(0, |last| rows - 1 - last)
     }
 
     /// The values before an origin in the unit of the whole series; `None` if fewer than two are left, or none at

@@ -127,14 +127,23 @@ impl Found {
             return;
         }
         match 100.0 * self.network_weight() {
-            0.0 => printer.note(
+            0.0 if self.has_network() => printer.note(
                 "covariates have no part in this forecast: only a network knows them, and it has no weight \
                  (`--only network` forecasts with it alone)",
             ),
+            0.0 => {
+                printer.note("covariates have no part in this forecast: only a network knows them, and there is none")
+            }
             weight if weight < 99.5 => printer
                 .note(&format!("covariates are known to the network alone, which has {weight:.0} % of the weight")),
             _ => {}
         }
+    }
+
+    /// If true, a network takes part in the choice of weights.
+    fn has_network(&self) -> bool {
+        let local = self.local.iter().flat_map(|local| &local.members).map(|one| one.name.as_str());
+        self.members.iter().map(|(name, _)| name.as_str()).chain(local).any(|name| name == NETWORK)
     }
 
     /// The weight of the network that was trained on these series.

@@ -44,10 +44,17 @@ pub(super) fn with_intervals<F: Family>(
     let mut intervals = Vec::new();
     for &level in levels {
         let Some(half_widths) = errors.half_widths(level) else {
-            let (needed, found) = (examples_needed(level), errors.count());
-            let what = format!(
-                "intervals of {level} % need {needed} validation examples with a target; the model has {found}"
-            );
+            let needed = examples_needed(level);
+            let counts = errors.counts();
+            let (at, found) = counts.iter().enumerate().min_by_key(|(_, count)| **count).unwrap_or((0, &0));
+            let of = if counts.len() > 1 {
+                tasks.get(at).map_or(String::new(), |name| format!(" of `{name}`"))
+            } else {
+                String::new()
+            };
+            let each = if of.is_empty() { "with a target" } else { "of every target" };
+            let what =
+                format!("intervals of {level} % need {needed} validation examples {each}; the model has {found}{of}");
             if !args.levels.is_empty() {
                 let hint = "give a lower level, or train with more validation examples";
                 return Err(Failure::new(format!("--levels: {what}")).hint(hint).into());

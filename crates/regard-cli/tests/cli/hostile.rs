@@ -143,7 +143,7 @@ fn grades_of_relevance_have_a_limit() {
             "data.item_target=grade",
         ],
     );
-    refused(&said, &["data.item_target", "1100", "at most 64"]);
+    refused(&said, &["data.item_target", "1100", "from 0 to 64"]);
 }
 
 #[test]

@@ -31,7 +31,7 @@ pub(crate) use self::header::{Column, Footer, Header};
 use self::numbers::Decimal;
 pub(crate) use self::precision::{Precision, Spread};
 pub use self::rows::EmptyRows;
-pub(crate) use self::rows::{Beginning, Row, Rows, Text};
+pub(crate) use self::rows::{AS_CSV, Beginning, Row, Rows, Text};
 use crate::Result;
 
 /// A whole table as text, with the lines its rows stand on.
@@ -92,6 +92,8 @@ pub(crate) struct Table<'t> {
     pub(crate) header: Header<'t>,
     /// The decimal mark of the numbers, where it is given.
     decimal: Option<Decimal>,
+    /// The decimal mark as given, else a comma where the numbers show it.
+    pub(crate) shown: Option<Decimal>,
     /// A sentence about a title above the header, and about the decimal mark where numbers have a comma.
     pub(crate) marks: Option<String>,
     /// Rows of a longer table above these.
@@ -107,10 +109,10 @@ impl<'t> Table<'t> {
         expected: &str,
     ) -> Result<Self> {
         let mut rows = Rows::of_text(text, path, delimiter)?.with_marks(decimal)?;
-        let (marks, rows_before) = (rows.note().map(str::to_owned), rows.rows_before());
+        let (marks, rows_before, shown) = (rows.note().map(str::to_owned), rows.rows_before(), rows.decimal());
         let header = Header::of(&mut rows, expected)?;
         header.check_distinct()?;
-        Ok(Self { text, path, delimiter, decimal, header, marks, rows_before })
+        Ok(Self { text, path, delimiter, decimal, header, shown, marks, rows_before })
     }
 
     /// Visits the rows below the header, each of which has as many fields.

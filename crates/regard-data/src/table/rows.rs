@@ -20,6 +20,9 @@ const LONGEST: usize = 1 << 26;
 /// The largest table in UTF-16, which is read at once.
 const LARGEST_UTF16: u64 = 1 << 30;
 
+/// The way out for a workbook.
+pub(crate) const AS_CSV: &str = "save the sheet as CSV: `File`, `Save as`, `CSV UTF-8`";
+
 /// The bytes by which decimal marks are known.
 pub(super) const BEGINNING: usize = 1 << 16;
 
@@ -109,6 +112,8 @@ pub(crate) struct Rows<'p> {
     given: Option<Decimal>,
     /// The decimal mark of columns whose numbers have commas.
     marks: Vec<Option<Decimal>>,
+    /// The decimal mark that the numbers show, where it is a comma.
+    shown: Option<Decimal>,
     /// A sentence about the title and the decimal mark.
     note: Option<String>,
     /// Rows that were read.
@@ -207,6 +212,7 @@ impl<'p> Rows<'p> {
             empty: EmptyRows::default(),
             given: None,
             marks: Vec::new(),
+            shown: None,
             note: None,
             count: 0,
             encoding: Rc::new(Cell::new(Encoding::Utf8)),
@@ -216,8 +222,11 @@ impl<'p> Rows<'p> {
         let mut title: Vec<(usize, String)> = Vec::new();
         while rows.read_line()? {
             if rows.text.contains(&0) {
-                let reason = "is not text, expected a table of comma-separated values";
-                return Err(Error::parse(path, rows.line, reason).with_hint("save the table as UTF-8"));
+                let (reason, hint) = match rows.text.starts_with(b"PK\x03\x04") {
+                    true => ("is an Excel workbook or another archive, expected a table as text", AS_CSV),
+                    false => ("is not text, expected a table of comma-separated values", "save the table as UTF-8"),
+                };
+                return Err(Error::parse(path, rows.line, reason).with_hint(hint));
             }
             let first = String::from_utf8_lossy(&rows.text).into_owned();
             let line = first.trim_start_matches('\u{feff}');
@@ -324,6 +333,7 @@ impl<'p> Rows<'p> {
             Reading::Plain | Reading::Mixed => None,
         };
         self.marks = readings.iter().map(mark).collect();
+        self.shown = (commas && !points).then_some(Decimal::Comma);
         let read = |mark: Decimal, field: &str| Some(format!("`{}` is read as {}", shown(field), mark.number(field)?));
         let example = readings.iter().zip(&self.marks).find_map(|(reading, mark)| match reading {
             Reading::Either(field) if field.contains(',') || *mark == Some(Decimal::Comma) => {
@@ -357,6 +367,11 @@ impl<'p> Rows<'p> {
     /// A sentence about a title above the header, and about the decimal mark where numbers have a comma.
     pub(crate) fn note(&self) -> Option<&str> {
         self.note.as_deref()
+    }
+
+    /// The decimal mark of the numbers: as given, else a comma where they show it.
+    pub(crate) fn decimal(&self) -> Option<Decimal> {
+        self.given.or(self.shown)
     }
 
     /// Comments and titles above the header, with their lines.

@@ -18,6 +18,18 @@ pub enum DecimalMark {
 }
 
 impl DecimalMark {
+    /// If true, the numbers of a file show the mark.
+    #[must_use]
+    pub fn is_auto(&self) -> bool {
+        *self == Self::Auto
+    }
+
+    /// This mark, or another one where it is open.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        if self.is_auto() { other } else { self }
+    }
+
     /// The mark, where it is given.
     #[must_use]
     pub fn mark(self) -> Option<Decimal> {
@@ -26,6 +38,12 @@ impl DecimalMark {
             Self::Point => Some(Decimal::Point),
             Self::Comma => Some(Decimal::Comma),
         }
+    }
+}
+
+impl From<Option<Decimal>> for DecimalMark {
+    fn from(mark: Option<Decimal>) -> Self {
+        mark.map_or(Self::Auto, Self::from)
     }
 }
 

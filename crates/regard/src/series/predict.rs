@@ -7,7 +7,7 @@ use regard_base::series::{Budget, ForecastOptions, PredictionInterval, Progress,
 use regard_data::cancel;
 use regard_data::series::formats::forecasts::{Forecast, Forecasts, Interval};
 use regard_data::series::formats::{Read, ReadOptions, ReadReport, read};
-use regard_data::series::{Panel, Part, Scaler, Window};
+use regard_data::series::{Frequency, Panel, Part, Scaler, Unit, Window};
 
 use super::TimeSeries;
 use super::base::{mixed, names, seasons_of, test_errors, values, without_outliers};
@@ -56,6 +56,9 @@ const MOST_PASSES: usize = 1000;
 
 /// Steps before a forecast that pictures show at least.
 const SHOWN: usize = 48;
+
+/// Warnings name at most so many series.
+const MOST_NAMED: usize = 5;
 
 /// A model on time series.
 pub type SeriesModel = Model<TimeSeries>;
@@ -114,7 +117,8 @@ impl SeriesModel {
     /// network has all weight: what it sees, and four horizons for pictures.
     ///
     /// # Errors
-    /// As there; rows of the future that do not go on where the series end.
+    /// As there; rows of the future that do not go on where the series end; series shorter than the look-back where the
+    /// network alone forecasts.
     pub fn read_to_forecast(
         &self,
         path: &Path,
@@ -125,7 +129,29 @@ impl SeriesModel {
         let only_network = self.base.as_ref().is_none_or(|base| base.weights[1] == 0.0);
         let horizon = horizon.min(self.config.horizon);
         let last = only_network.then(|| self.config.look_back.max(4 * horizon).max(SHOWN));
-        self.read_by(path, future, &ReadOptions { last, ..read_options(data, Some(&self.config))? })
+        let series = self.read_by(path, future, &ReadOptions { last, ..read_options(data, Some(&self.config))? })?;
+        if !self.spares_short_ones() {
+            let all: Vec<usize> = (0..series.panel.len()).collect();
+            self.check_lengths(&series.panel, &all).map_err(|error| error.in_file(path))?;
+        }
+        Ok(series)
+    }
+
+    /// If true, base forecasters forecast series that are too short for the network. A network with something of its
+    /// own for each series sees all of them or none.
+    fn spares_short_ones(&self) -> bool {
+        let of_base = self.base.as_ref().map_or(0.0, |base| base.weights[1]);
+        of_base == 1.0 || of_base > 0.0 && self.config.channels == 0
+    }
+
+    /// Refuses series shorter than the look-back.
+    fn check_lengths(&self, panel: &Panel, of: &[usize]) -> Result<()> {
+        if self.config.task != SeriesTask::Forecast || self.knows_none() {
+            return Ok(());
+        }
+        let check = |&series: &usize| Window::last(panel, series, self.config.look_back, 0).map(drop);
+        let hint = "omit --model: without one, series may be shorter";
+        of.iter().try_for_each(check).map_err(|error| Error::from(error).with_hint(hint))
     }
 
     fn read_by(&self, path: &Path, future: Option<&Path>, options: &ReadOptions) -> Result<Series> {
@@ -156,8 +182,7 @@ impl SeriesModel {
                 "has one value every {frequency}; the training data has one every {}",
                 self.config.data.frequency
             );
-            let hint = "`--frequency` (`data.frequency`) reads the file at another distance of time stamps";
-            return Err(Error::config("frequency", reason).with_hint(hint));
+            return Err(Error::config("frequency", reason).with_hint(self.way_to_frequency(panel.clock().frequency())));
         }
         let known = &self.config.data.names;
         let unknown = panel.names().filter(|name| !known.iter().any(|known| known == name)).map(str::to_owned);
@@ -166,6 +191,28 @@ impl SeriesModel {
         let mut panel = own.clone();
         self.scaler()?.apply(&mut panel)?;
         Ok(Series { panel: scaled_known(panel, &Known::of(&self.config.data))?, own, report, unknown })
+    }
+
+    /// A hint for a file whose stamps have another distance than those of the training.
+    fn way_to_frequency(&self, of_file: Frequency) -> String {
+        let known = &self.config.data.frequency;
+        let learnt = known.parse::<Frequency>().ok();
+        let is_step = |frequency: Frequency| frequency.unit() == Unit::Step;
+        match learnt {
+            Some(learnt) if learnt.covers(of_file) => {
+                format!(
+                    "`--frequency \"{known}\"` (`data.frequency`) reads the file so, with missing values between its \
+                     rows"
+                )
+            }
+            Some(learnt) if is_step(of_file) && !is_step(learnt) => {
+                "the model needs dates: `--date` (`data.date`) names a column that has them".to_owned()
+            }
+            Some(learnt) if is_step(learnt) && !is_step(of_file) => {
+                "the model was trained without dates: number the rows in place of their dates".to_owned()
+            }
+            _ => format!("bring the file to one row every {known}, or train a model on it"),
+        }
     }
 
     /// Refuses other covariates than those of the training.
@@ -210,33 +257,33 @@ impl SeriesModel {
     /// the look-back.
     pub fn forecast(&self, panel: &Panel, horizon: usize, levels: &[f64]) -> Result<Forecasts> {
         let forever = Budget::unlimited();
-        Ok(Forecasts::new(panel.clock(), self.last_forecasts(panel, 0..panel.len(), horizon, levels, &forever)?)?)
+        let all: Vec<usize> = (0..panel.len()).collect();
+        Ok(Forecasts::new(panel.clock(), self.last_forecasts(panel, &all, horizon, levels, &forever)?)?)
     }
 
     /// The network's forecast after the last value of each of these series; an interrupted budget ends it.
     fn last_forecasts(
         &self,
         panel: &Panel,
-        of: Range<usize>,
+        of: &[usize],
         horizon: usize,
         levels: &[f64],
         budget: &Budget,
     ) -> Result<Vec<Forecast>> {
         self.check_request(horizon, levels)?;
         if self.knows_none() {
-            let all = &panel.series()[of];
-            if let Some(one) = all.iter().find(|one| one.values().iter().all(|value| value.is_nan())) {
+            let all = || of.iter().map(|series| &panel.series()[*series]);
+            if let Some(one) = all().find(|one| one.values().iter().all(|value| value.is_nan())) {
                 let reason = format!("series `{}` has no value in the rows that the network sees", one.name());
                 let hint = "omit --model: base forecasters see all rows; or leave the series out by --target";
                 return Err(Error::config("--model", reason).with_hint(hint));
             }
             let histories: Vec<Vec<f64>> =
-                all.iter().map(|one| one.values().iter().map(|&x| f64::from(x)).collect()).collect();
+                all().map(|one| one.values().iter().map(|&x| f64::from(x)).collect()).collect();
             let Some(found) = self.forecast_unseen_until(&histories, horizon, &|| budget.is_stopped()) else {
                 return Err(Error::config("forecast", "was interrupted before its end"));
             };
-            return Ok(all
-                .iter()
+            return Ok(all()
                 .zip(found)
                 .map(|(one, values)| Forecast {
                     name: one.name().to_owned(),
@@ -246,10 +293,10 @@ impl SeriesModel {
                 })
                 .collect());
         }
-        let look_back = self.config.look_back;
-        let windows: Result<Vec<Window>> =
-            of.map(|series| Ok(Window::last(panel, series, look_back, self.config.horizon)?)).collect();
-        self.of_windows(panel, &windows?, horizon, levels)
+        self.check_lengths(panel, of)?;
+        let (look_back, steps) = (self.config.look_back, self.config.horizon);
+        let windows = of.iter().map(|&series| Ok(Window::last(panel, series, look_back, steps)?));
+        self.of_windows(panel, &windows.collect::<Result<Vec<Window>>>()?, horizon, levels)
     }
 
     /// Forecasts of any series by a network that was trained on generated ones: `horizon` values after each history,
@@ -305,7 +352,8 @@ impl SeriesModel {
     }
 
     /// The forecast of every series of a file: that of [`Self::forecast`], blended with base forecasters that are
-    /// fitted to the file where the model has them. Intervals are blended by their ends.
+    /// fitted to the file where the model has them, and forecast series shorter than the look-back alone. Intervals are
+    /// blended by their ends.
     ///
     /// # Errors
     /// As [`Self::forecast`].
@@ -342,8 +390,17 @@ impl SeriesModel {
                  (`--keep-outliers` keeps it)"
             ));
         }
-        let network =
-            if of_network > 0.0 { self.last_forecasts(panel, part, horizon, levels, budget)? } else { vec![] };
+        let is_seen = |series: &usize| {
+            self.knows_none() || !self.spares_short_ones() || panel.series()[*series].len() >= self.config.look_back
+        };
+        let (seen, short): (Vec<usize>, Vec<usize>) = part.partition(is_seen);
+        let network = match of_network > 0.0 && !seen.is_empty() {
+            true => self.last_forecasts(panel, &seen, horizon, levels, budget)?,
+            false => vec![],
+        };
+        if of_network > 0.0 && !short.is_empty() {
+            warnings.push(self.too_short(panel, &short));
+        }
         if budget.is_over() && !budget.is_stopped() {
             let took = budget.elapsed().as_secs_f64();
             warnings.push(format!("the network alone took {took:.1} s, longer than `--time`"));
@@ -366,11 +423,14 @@ impl SeriesModel {
         members.retain(|(_, weight)| *weight > 0.0);
         members.sort_by(|a, b| b.1.total_cmp(&a.1));
         let blend = |network: Option<&Vec<f32>>, base: &[f64]| -> Vec<f32> {
-            let of_step = |step: usize| network.map_or(0.0, |values| values[step]);
-            base.iter().enumerate().map(|(step, base)| mixed([of_step(step), *base as f32], of_network)).collect()
+            let of_step = |(step, base): (usize, &f64)| match network {
+                Some(network) => mixed([network[step], *base as f32], of_network),
+                None => *base as f32,
+            };
+            base.iter().enumerate().map(of_step).collect()
         };
         let all = series.own.series().iter().zip(found.series).enumerate().map(|(at, (one, base))| {
-            let network = network.get(at);
+            let network = seen.binary_search(&at).ok().and_then(|at| network.get(at));
             let interval = |(level, base): (usize, &PredictionInterval)| {
                 let network = network.map(|network| &network.intervals[level]);
                 Interval {
@@ -389,6 +449,23 @@ impl SeriesModel {
         let forecasts = Forecasts::new(series.own.clock(), all.collect())?;
         warnings.extend(found.short_of_time);
         Ok(FileForecasts { forecasts, members, warnings })
+    }
+
+    /// A sentence on series that are too short for the network.
+    fn too_short(&self, panel: &Panel, short: &[usize]) -> String {
+        let shown: Vec<String> =
+            short.iter().take(MOST_NAMED).map(|at| format!("`{}`", panel.series()[*at].name())).collect();
+        let more = match short.len() - shown.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let (names, has) = (shown.join(", "), if short.len() == 1 { "has" } else { "have" });
+        format!(
+            "series {names}{more} {has} fewer than the {} rows that the network looks back: base forecasters alone \
+             forecast {}",
+            self.config.look_back,
+            if short.len() == 1 { "it" } else { "them" }
+        )
     }
 
     /// The forecasts after windows of a panel whose values no network has scaled, in its units.
@@ -592,5 +669,123 @@ impl SeriesModel {
     pub(super) fn scaler(&self) -> Result<Scaler> {
         self.check_series()?;
         self.config.data.scaler()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use burn::tensor::Device;
+    use regard_data::series::{Clock, Series as OneSeries};
+
+    use super::*;
+    use crate::series::SeriesLearner;
+
+    fn panel(lengths: [usize; 3]) -> Panel {
+        let value = |at: usize| ((at * 7919 + 13) % 101) as f32;
+        let series = ["a", "b", "c"].into_iter().zip(lengths);
+        let series = series.map(|(name, rows)| OneSeries::new(name, 0, (0..rows).map(value).collect()));
+        Panel::new(Clock::steps(), series.collect()).unwrap()
+    }
+
+    /// A network that looks back 16 values, with base forecasters of this weight.
+    fn model(of_base: f64) -> SeriesModel {
+        let sets = [
+            "data.path=a.csv",
+            "task.horizon=4",
+            "model.look_back=16",
+            "model.patch_len=4",
+            "model.stride=4",
+            "model.width=8",
+            "model.heads=2",
+            "model.feedforward_width=8",
+            "model.layers=1",
+            "train.epochs=1",
+        ];
+        let experiment = SeriesExperiment::load("series/forecast", &sets.map(str::to_owned)).unwrap();
+        let (source, config) = Source::with_panel(&experiment, Read::of(panel([80; 3])).unwrap(), None).unwrap();
+        let device = Device::flex();
+        let mut learner = SeriesLearner::with_data(&experiment, source.into(), config, &device).unwrap();
+        learner.learn_while(|_| false).unwrap();
+        let network = learner.evaluated().unwrap();
+        let mut model = SeriesModel::new(learner.config(), network, Some(experiment), &device);
+        let base = serde_json::json!({
+            "format": 1, "weights": [1.0 - of_base, of_base], "origins": 1, "not_fitted": null, "mase": [1.0, 1.0, 1.0],
+            "members": [],
+        });
+        model.base = (of_base > 0.0).then(|| serde_json::from_value(base).unwrap());
+        model
+    }
+
+    fn forecasts(model: &SeriesModel) -> Result<FileForecasts> {
+        let series = model.known_series(Read::of(panel([80, 3, 60])).unwrap()).unwrap();
+        let options = FileForecastOptions {
+            horizon: 4,
+            levels: vec![],
+            budget: Budget::unlimited(),
+            keep_outliers: false,
+            part: None,
+        };
+        model.forecast_file(&series, &options, &|_| ())
+    }
+
+    #[test]
+    fn a_series_too_short_for_the_network_has_the_forecast_of_the_base_forecasters() {
+        let mut model = model(0.5);
+        let blend = forecasts(&model).unwrap();
+        let said =
+            "series `b` has fewer than the 16 rows that the network looks back: base forecasters alone forecast it";
+        assert_eq!(blend.warnings, [said]);
+        model.base.iter_mut().for_each(|base| base.weights = [0.0, 1.0]);
+        let base = forecasts(&model).unwrap();
+        assert!(base.warnings.is_empty(), "{:?}", base.warnings);
+        let same = |name: &str| {
+            let rows = |found: &FileForecasts| {
+                let rows = found.forecasts.rows().into_iter().filter(|row| row.unique_id == name);
+                rows.map(|row| row.forecast).collect::<Vec<f32>>()
+            };
+            assert_eq!(rows(&blend).len(), 4);
+            rows(&blend) == rows(&base)
+        };
+        assert_eq!(["a", "b", "c"].map(same), [false, true, false]);
+    }
+
+    #[test]
+    fn a_file_of_another_frequency_has_a_way_out_that_works() {
+        let mut model = model(0.0);
+        let mut hint = |of_model: &str, of_file: &str| {
+            of_model.clone_into(&mut model.config.data.frequency);
+            let clock = match of_file {
+                "step" => Clock::steps(),
+                dates => Clock::new("2020-01-01", dates.parse().unwrap()).unwrap(),
+            };
+            let panel = Panel::new(clock, panel([80; 3]).series().to_vec()).unwrap();
+            let error = model.known_series(Read::of(panel).unwrap()).unwrap_err();
+            error.hint().unwrap_or_default().to_owned()
+        };
+        assert!(hint("day", "week").starts_with("`--frequency \"day\"` (`data.frequency`) reads"));
+        assert!(hint("day", "hour").starts_with("bring the file to one row every day"));
+        assert!(hint("day", "step").starts_with("the model needs dates"));
+        assert!(hint("step", "day").starts_with("the model was trained without dates"));
+    }
+
+    #[test]
+    fn a_network_alone_names_the_file_of_a_series_that_is_too_short() {
+        let model = model(0.0);
+        let hint = Some("omit --model: without one, series may be shorter");
+        assert_eq!(forecasts(&model).unwrap_err().hint(), hint);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("new.csv");
+        let mut text = "unique_id,t,y\n".to_owned();
+        for one in panel([80, 3, 60]).series() {
+            for (at, value) in one.values().iter().enumerate() {
+                writeln!(text, "{},{at},{value}", one.name()).unwrap();
+            }
+        }
+        std::fs::write(&path, text).unwrap();
+        let error = model.read_to_forecast(&path, None, &model.columns(), 4).unwrap_err();
+        let expected = format!("{}: series `b`: has 3 rows; expected at least 16, the look-back", path.display());
+        assert_eq!((error.to_string(), error.hint()), (expected, hint));
     }
 }

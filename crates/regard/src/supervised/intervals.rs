@@ -151,9 +151,9 @@ impl ValidationErrors {
         Self { format: self.format, tasks: self.tasks.into_iter().map(of).collect() }
     }
 
-    /// The smallest number of examples of a task.
-    pub fn count(&self) -> usize {
-        self.tasks.iter().map(|task| task.answer.count()).min().unwrap_or(0)
+    /// The number of examples of each task.
+    pub fn counts(&self) -> Vec<usize> {
+        self.tasks.iter().map(|task| task.answer.count()).collect()
     }
 
     /// Half the widths of the intervals of a level in per cent, by task; `None` where a task has too few examples.

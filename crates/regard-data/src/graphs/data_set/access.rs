@@ -8,6 +8,7 @@ use super::{Graphs, Skipped};
 use crate::error::shown;
 use crate::graphs::{Features, Level, Parts, Targets, Values};
 use crate::labels::number;
+use crate::table::numbers::Decimal;
 use crate::{Error, Result};
 
 impl Graphs {
@@ -225,6 +226,12 @@ impl Graphs {
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.origin.notes
+    }
+
+    /// The decimal mark of the table that the graphs were read from: as given, else a comma where its numbers show it.
+    #[must_use]
+    pub fn decimal(&self) -> Option<Decimal> {
+        self.origin.decimal
     }
 
     /// The same with another note, before the others.

@@ -11,6 +11,7 @@ use super::graph::Graph;
 use super::targets::{Level, Parts, Targets};
 use crate::error::shown;
 use crate::names::FeatureNames;
+use crate::table::numbers::Decimal;
 use crate::{Error, Result};
 
 /// Graphs of any size, with directed edges in compressed rows by target.
@@ -54,6 +55,8 @@ pub(super) struct Origin {
     pub(super) taken_as_rare: usize,
     /// Columns of tables that were left out or have missing values, a sentence each.
     pub(super) notes: Vec<String>,
+    /// The decimal mark of the table: as given, else a comma where its numbers show it.
+    pub(super) decimal: Option<Decimal>,
 }
 
 /// A row that was left out because it is wrong.

@@ -8,10 +8,20 @@ use crate::graphs::Graph;
 #[derive(Debug, Default)]
 pub(super) struct EdgeList {
     directed: bool,
-    /// The place of the first edge between two nodes, the smaller node first.
-    first: HashMap<[u32; 2], usize>,
+    /// The first edge between two nodes, the smaller node first.
+    first: HashMap<[u32; 2], First>,
     /// Edges that were there already.
     pub(super) merged: usize,
+}
+
+/// The first edge that a file lists between two nodes.
+#[derive(Debug)]
+struct First {
+    /// Its place among the edges of the graph.
+    place: usize,
+    source: u32,
+    /// If true, the file lists the other way too.
+    both_ways: bool,
 }
 
 impl EdgeList {
@@ -22,6 +32,11 @@ impl EdgeList {
     /// Begins another graph.
     pub(super) fn next_graph(&mut self) {
         self.first.clear();
+    }
+
+    /// Edges that the file lists one way alone, and that go both ways.
+    pub(super) fn one_way(&self) -> usize {
+        self.first.values().filter(|first| !first.both_ways).count()
     }
 
     /// Adds an edge; in undirected files both ways, and only the first of several between two nodes.
@@ -35,18 +50,19 @@ impl EdgeList {
             return Ok(());
         }
         let key = [a.min(b), a.max(b)];
-        if let Some(first) = self.first.get(&key) {
+        if let Some(First { place, source, both_ways }) = self.first.get_mut(&key) {
             let width = dense.len();
-            let before = &graph.edge_dense[first * width..(first + 1) * width];
+            let before = &graph.edge_dense[*place * width..(*place + 1) * width];
             // What is missing twice is the same.
             let same = before.iter().zip(dense).all(|(a, b)| a == b || a.is_nan() && b.is_nan());
-            if graph.edge_types[*first] != kind || !same {
+            if graph.edge_types[*place] != kind || !same {
                 return Err("is given a second time with other values".into());
             }
+            *both_ways |= *source != a;
             self.merged += 1;
             return Ok(());
         }
-        self.first.insert(key, graph.edges.len());
+        self.first.insert(key, First { place: graph.edges.len(), source: a, both_ways: a == b });
         graph.join(a, b, kind);
         graph.edge_dense.extend_from_slice(dense);
         if a != b {

@@ -91,7 +91,7 @@ impl Frequency {
 
     /// The number of steps from `first` to `tick`; `None` where it lies between two, or before the
     /// calendar.
-    pub(super) fn step(self, first: i64, tick: i64) -> Option<i64> {
+    pub(crate) fn step(self, first: i64, tick: i64) -> Option<i64> {
         if let Some(distance) = self.fixed() {
             let apart = tick.checked_sub(first)?;
             return (apart % distance == 0).then_some(apart / distance);
@@ -101,6 +101,30 @@ impl Frequency {
             None => business_day(tick.div_euclid(DAY))? - business_day(first.div_euclid(DAY))?,
         };
         (self.tick(first, step) == Some(tick)).then_some(step)
+    }
+
+    /// If true, each stamp of `other` is one of this frequency, too, whatever the first one.
+    ///
+    /// ```
+    /// use regard_data::series::Frequency;
+    ///
+    /// let [hour, day, month]: [Frequency; 3] = ["hour", "day", "month"].map(|text| text.parse().unwrap());
+    /// assert!(hour.covers(day) && day.covers(month) && !day.covers(hour) && !month.covers(day));
+    /// ```
+    #[must_use]
+    pub fn covers(self, other: Self) -> bool {
+        if (self.unit() == Unit::Step) != (other.unit() == Unit::Step) {
+            return false;
+        }
+        match (self.fixed(), self.months()) {
+            // Months, and days of business, are whole days apart.
+            (Some(own), _) => other.fixed().unwrap_or(DAY) % own == 0,
+            (_, Some(own)) => {
+                let ends = |one: Self| one.unit() == Unit::MonthEnd;
+                ends(self) == ends(other) && other.months().is_some_and(|months| months % own == 0)
+            }
+            _ => self == other,
+        }
     }
 
     /// The last step that is not after `tick`, for a tick that is not before `first`.
@@ -173,6 +197,22 @@ mod tests {
         );
         assert_eq!(written("week", "1969-12-28", 0..2).join(" "), "1969-12-28 1970-01-04");
         assert_eq!(written("12 hours", "1969-12-31T12:00", 0..2).join(" "), "1969-12-31T12:00:00 1970-01-01");
+    }
+
+    #[test]
+    fn a_frequency_covers_those_whose_stamps_it_has() {
+        let covers = |own: &str, other: &str| {
+            let [own, other]: [Frequency; 2] = [own, other].map(|text| text.parse().unwrap());
+            own.covers(other)
+        };
+        for (own, other) in
+            [("day", "week"), ("day", "quarter"), ("month", "year"), ("step", "3 steps"), ("hour", "hour")]
+        {
+            assert!(covers(own, other) && (own == other || !covers(other, own)), "{own} {other}");
+        }
+        for (own, other) in [("month", "month end"), ("step", "day"), ("week", "month"), ("business day", "week")] {
+            assert!(!covers(own, other), "{own} {other}");
+        }
     }
 
     #[test]

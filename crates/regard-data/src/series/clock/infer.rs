@@ -32,6 +32,20 @@ pub(crate) fn frequency<'t>(series: impl Iterator<Item = &'t [i64]> + Clone, dat
     Some(of_distance(distance))
 }
 
+/// The longest frequency of equal distances with a step for all ticks; `None` where all are the same.
+pub(crate) fn common(ticks: &[i64], dates: bool) -> Option<Frequency> {
+    let first = ticks.first()?;
+    let divisor = |mut a: u64, mut b: u64| {
+        while b > 0 {
+            (a, b) = (b, a % b);
+        }
+        a
+    };
+    let distance = ticks.iter().fold(0, |found, tick| divisor(found, tick.abs_diff(*first)));
+    let distance = i64::try_from(distance).ok().filter(|distance| *distance > 0)?;
+    if dates { Some(of_distance(distance)) } else { Frequency::new(Unit::Step, distance).ok() }
+}
+
 /// The largest unit that divides a distance.
 fn of_distance(distance: i64) -> Frequency {
     const MINUTE: i64 = 60 * 1000;
@@ -91,6 +105,15 @@ mod tests {
         let ticks: Vec<i64> = stamps.split(' ').map(|text| Layout::of(text)[0].2).collect();
         let dates = Layout::of(stamps.split(' ').next().unwrap())[0].0 != Layout::Integer;
         frequency(std::iter::once(&ticks[..]), dates).map_or("none".into(), |found| found.to_string())
+    }
+
+    #[test]
+    fn a_common_frequency_has_a_step_for_all_ticks() {
+        let minute = 60 * 1000;
+        let found = |ticks: &[i64], dates: bool| common(ticks, dates).map_or("none".into(), |found| found.to_string());
+        assert_eq!(found(&[90 * minute, 0, 30 * minute, 100 * minute], true), "10 minutes");
+        assert_eq!([found(&[0, DAY, 3 * DAY], true), found(&[5, 5], true)], ["day", "none"]);
+        assert_eq!([found(&[3, 9, 21], false), found(&[], false)], ["6 steps", "none"]);
     }
 
     #[test]

@@ -57,7 +57,7 @@ pub(super) fn read(mut rows: Rows<'_>, header: &Header<'_>, options: &ReadOption
     };
     let note = format!(
         "one row for each series, named in its first field, as the M4 competition has them: steps without dates, season \
-         of {season} {how} (`--season` and `--frequency` give another)"
+         of {season} {how}; `--season` (`data.season_length`) and `--frequency` (`data.frequency`) give another"
     );
     let notes = std::iter::once(note).chain(lost).collect();
     let report = ReadReport { rows: count, season, notes, ..report_of(&panel, None)? };

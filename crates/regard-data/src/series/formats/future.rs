@@ -86,7 +86,9 @@ fn rest<'p>(mut rows: Rows<'p>, future: &Path, options: &ReadOptions) -> Result<
         Rest { path: future.to_path_buf(), text: String::new(), lines: vec![], rows: HashMap::new(), notes: vec![] };
     if !unread.is_empty() {
         let (file, unread) = (future.display(), unread.join(", "));
-        rest.notes.push(format!("{file}: columns not read: {unread} (`--covariates` names those of the future)"));
+        rest.notes.push(format!(
+            "{file}: columns not read: {unread}; `--covariates` (`data.future_covariates`) names those of the future"
+        ));
     }
     while let Some(row) = ahead.next()? {
         row.check_fields(names.len(), "the header has")?;

@@ -192,12 +192,12 @@ impl Columns {
             None if tfb => header.column(of_tfb),
             None => header.find_any(names).ok_or_else(|| {
                 let error = header.error(format!("has no column of {what}, expected one of `{}`", names.join("`, `")));
-                error.with_hint(format!("name it by `{option}` (the columns are {})", header.all()))
+                error.with_hint(format!("name it by {option}; the columns are {}", header.all()))
             }),
         };
-        let id = known(&options.id, "cols", &IDS, ["ids", "--id"])?;
+        let id = known(&options.id, "cols", &IDS, ["ids", "`--id` (`data.id`)"])?;
         header.assign(&id, &mut taken)?;
-        let target = known(&options.target, "data", &TARGETS, ["values", "--target"])?;
+        let target = known(&options.target, "data", &TARGETS, ["values", "`--target` (`data.columns`)"])?;
         header.assign(&target, &mut taken)?;
         let label = match &options.label {
             Some(name) if options.label_optional && !header.names.contains(name) => None,

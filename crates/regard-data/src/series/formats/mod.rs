@@ -351,8 +351,8 @@ impl fmt::Display for ReadReport {
         if let Some([id, target]) = &self.guessed {
             writeln!(
                 f,
-                "one row for each value: `{id}` names the series, `{target}` has their values (`--id` and `--target` \
-                 name other columns)"
+                "one row for each value: `{id}` names the series, `{target}` has their values; `--id` (`data.id`) and \
+                 `--target` (`data.columns`) name other columns"
             )?;
         }
         if let Some(encoding) = &self.encoding {
@@ -362,7 +362,7 @@ impl fmt::Display for ReadReport {
             writeln!(f, "{note}")?;
         }
         let missing = self.missing.iter().map(|(_, count)| count).sum();
-        let frequency = " as missing (`--frequency` gives another distance of stamps)";
+        let frequency = " as missing; `--frequency` (`data.frequency`) gives another distance of stamps";
         // A count, its words in the singular and the plural, and their end, which names the option that changes the count.
         let counts = [
             (self.gaps, "stamp without a row, filled", "stamps without a row, filled", frequency),
@@ -371,7 +371,7 @@ impl fmt::Display for ReadReport {
                 self.duplicates,
                 "row of a stamp seen before, merged",
                 "rows of a stamp seen before, merged",
-                " (`--duplicates`)",
+                " as `--duplicates` (`data.duplicates`) says",
             ),
             (missing, "missing value", "missing values", ""),
             (self.future, "row of the future", "rows of the future", ""),
@@ -380,7 +380,12 @@ impl fmt::Display for ReadReport {
             writeln!(f, "{count} {}{end}", if count == 1 { one } else { several })?;
         }
         if !self.skipped.is_empty() {
-            writeln!(f, "columns not read: {} (`--target` and `--covariates` name columns)", self.skipped.join(", "))?;
+            writeln!(
+                f,
+                "columns not read: {}; `--target` (`data.columns`) and `--covariates` (`data.future_covariates`) name \
+                 columns",
+                self.skipped.join(", ")
+            )?;
         }
         self.footer.as_ref().map_or(Ok(()), |footer| writeln!(f, "below the table: {footer}"))
     }

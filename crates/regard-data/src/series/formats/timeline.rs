@@ -21,6 +21,9 @@ pub(super) struct Timeline {
     pub(super) note: Option<String>,
 }
 
+/// A frequency of more steps for a row is no advice.
+const MOST_STEPS_PER_ROW: i64 = 12;
+
 /// The most steps of so many rows, each with so many numbers.
 pub(super) fn most_steps(rows: usize, width: usize) -> usize {
     const MOST_PER_ROW: usize = 50;
@@ -103,7 +106,7 @@ impl Placing<'_> {
     fn track(&self, rows: Vec<u32>, ticks: &[i64], clock: &Clock, column: &str, steps: &mut usize) -> Result<Track> {
         let at = |row: u32| {
             let step = clock.step_of(ticks[row as usize]).and_then(|step| usize::try_from(step).ok());
-            step.ok_or_else(|| self.off_the_grid(clock, column, row, ticks[row as usize]))
+            step.ok_or_else(|| self.off_the_grid(clock, column, &rows, ticks))
         };
         let start = rows.first().map_or(Ok(0), |row| at(*row))?;
         let len = rows.last().map_or(Ok(0), |row| at(*row))? - start + 1;
@@ -177,15 +180,35 @@ impl Placing<'_> {
         })
     }
 
-    fn off_the_grid(&self, clock: &Clock, column: &str, row: u32, tick: i64) -> Error {
-        let every = clock.frequency();
+    /// The error of the first of these rows that is on no step.
+    fn off_the_grid(&self, clock: &Clock, column: &str, rows: &[u32], ticks: &[i64]) -> Error {
+        let is_off = |row: &u32| clock.step_of(ticks[*row as usize]).is_none();
+        let row = rows.iter().copied().find(is_off).or(rows.first().copied()).unwrap_or(0);
+        let (tick, every) = (ticks[row as usize], clock.frequency());
         let expected =
             clock.around(tick).map_or(format!("one every {every}"), |(a, b)| format!("`{a}` or `{b}`, every {every}"));
         let reason = format!("does not match the frequency of the other stamps, expected {expected}");
         let error = Error::parse(self.path, self.line(row), reason).in_field(column);
-        error.with_hint(
-            "the frequency is the most common distance between stamps; `--frequency` (`data.frequency`) gives another",
-        )
+        error.with_hint(self.way_to_the_grid(clock, rows, ticks))
+    }
+
+    /// A frequency with a step for all stamps, where these rows leave it few steps without one; else what to do with
+    /// the stamps.
+    fn way_to_the_grid(&self, clock: &Clock, rows: &[u32], ticks: &[i64]) -> String {
+        let found = match self.options.frequency {
+            Some(_) => "",
+            None => "the frequency is the most common distance between stamps; ",
+        };
+        let common = infer::common(ticks, clock.frequency().unit() != Unit::Step);
+        let last = rows.last().map_or(0, |row| ticks[*row as usize]);
+        let steps = rows.first().and_then(|row| common?.step(ticks[*row as usize], last));
+        match common.filter(|_| steps.is_some_and(|steps| steps <= MOST_STEPS_PER_ROW * rows.len() as i64)) {
+            Some(common) => format!("{found}`--frequency \"{common}\"` (`data.frequency`) has a step for all of them"),
+            None => format!(
+                "{found}correct this one, or round all of them: a frequency with a step for all would leave most steps \
+                 empty"
+            ),
+        }
     }
 }
 

@@ -138,8 +138,9 @@ impl Columns {
         if !texts.is_empty() {
             let names: Vec<String> = texts.iter().map(|column| format!("`{}`", shown(&column.name))).collect();
             note = Some(format!(
-                "columns of text are left out: {} (`--covariates` takes those that are known in the future, `--id` the one \
-                 that names series; `--target` names columns of numbers)",
+                "columns of text are left out: {}; `--covariates` (`data.future_covariates`) takes those that are \
+                 known in the future, `--id` (`data.id`) the one that names series, `--target` (`data.columns`) columns of \
+                 numbers",
                 names.join(", ")
             ));
         }

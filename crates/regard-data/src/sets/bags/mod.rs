@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::error::shown;
 use crate::labels::Labels;
 use crate::names::FeatureNames;
+use crate::table::numbers::Decimal;
 use crate::{Error, Result};
 
 /// Bags of any size, a bag with no rows among them.
@@ -32,6 +33,7 @@ pub struct Bags {
     labels: Option<Labels>,
     row_labels: Option<Labels>,
     notes: Vec<String>,
+    decimal: Option<Decimal>,
     origin: Origin,
 }
 
@@ -86,7 +88,17 @@ impl Bags {
         }
         let ids = (1..offsets.len()).map(|bag| bag.to_string()).collect();
         let origin = Origin::default();
-        Ok(Self { names, features, offsets, ids, labels: None, row_labels: None, notes: Vec::new(), origin })
+        Ok(Self {
+            names,
+            features,
+            offsets,
+            ids,
+            labels: None,
+            row_labels: None,
+            notes: Vec::new(),
+            decimal: None,
+            origin,
+        })
     }
 
     /// The same bags with these ids, one for each bag, no two alike.
@@ -151,6 +163,17 @@ impl Bags {
     pub(super) fn with_notes(mut self, notes: Vec<String>) -> Self {
         self.notes = notes;
         self
+    }
+
+    pub(super) fn with_decimal(mut self, decimal: Option<Decimal>) -> Self {
+        self.decimal = decimal;
+        self
+    }
+
+    /// The decimal mark of the table that the bags were read from: as given, else a comma where its numbers show it.
+    #[must_use]
+    pub fn decimal(&self) -> Option<Decimal> {
+        self.decimal
     }
 
     /// The number of bags.
@@ -327,6 +350,7 @@ impl Bags {
             labels: self.labels.as_ref().map(|labels| labels.select(bags)),
             row_labels: self.row_labels.as_ref().map(|labels| labels.select(&rows)),
             notes: self.notes.clone(),
+            decimal: self.decimal,
             origin: Origin { path: self.origin.path.clone(), header: self.origin.header, lines },
         }
     }

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use super::super::{number, read_text, shown};
-use super::roles::folded;
+use super::roles::{TimeUnit, folded};
 use super::sheet::check_fields;
 use crate::formats::tsplib::MOST_EXPLICIT_NODES;
 use crate::table::Cells;
@@ -24,8 +24,13 @@ const UNBOUNDED: usize = 1 << 24;
 /// Pairs of nodes that one number of a larger table may serve.
 const PAIRS_PER_NUMBER: usize = 16;
 
-/// The distances between the nodes with these ids.
-pub(super) fn read(path: &Path, ids: &[String], decimal: Option<Decimal>) -> Result<DistanceMatrix> {
+/// The distances between the nodes with these ids; `unit` is that of the times beside them.
+pub(super) fn read(
+    path: &Path,
+    ids: &[String],
+    decimal: Option<Decimal>,
+    unit: Option<TimeUnit>,
+) -> Result<DistanceMatrix> {
     let (nodes, (text, _)) = (ids.len(), read_text(path)?);
     if nodes > MOST_EXPLICIT_NODES {
         let reason = format!("{nodes} nodes are too many for a matrix, at most {MOST_EXPLICIT_NODES}");
@@ -46,6 +51,14 @@ pub(super) fn read(path: &Path, ids: &[String], decimal: Option<Decimal>) -> Res
     });
     let found = rows.iter().map(|(_, fields)| fields.len().saturating_sub(numbers_from)).sum::<usize>();
     check_numbers(path, found + header.len(), nodes)?;
+    if is_pairs
+        && let (Some(found), Some(unit)) = (TimeUnit::of(&header[2]), unit)
+        && found != unit
+    {
+        let reason = format!("found {}, expected {} as the times of the table", found.name, unit.name);
+        let hint = format!("convert them, or name the column `{}` where that is what they are", unit.name);
+        return Err(Error::parse(path, top, reason).in_field(&header[2]).with_hint(hint));
+    }
     let mut file = File { path, ids, decimal, found: vec![f64::NAN; nodes * nodes] };
     if is_pairs {
         file.pairs(&header, &rows)?;
@@ -259,6 +272,20 @@ mod tests {
         let twice = "id,x,y\na,0,0\nb,1,0\nb,1,0\n";
         let expected = [[0.0, 1.0, 1.0], [2.0, 0.0, 0.0], [2.0, 0.0, 0.0]];
         assert_eq!(found(twice, "a,b\n0,1\n2,0\n").unwrap(), expected);
+    }
+
+    #[test]
+    fn times_of_driving_are_in_the_unit_of_the_table() {
+        let table = "# capacity: 9\nid,demand,due\na,,\nb,2,18:00\n";
+        let pairs = |name: &str| format!("from,to,{name}\na,b,600\nb,a,600\n");
+        for name in ["duration_min", "minutes", "distance", "km"] {
+            assert_eq!(found(table, &pairs(name)).unwrap()[0][1], 600.0, "{name}");
+        }
+        for name in ["seconds", "time [s]", "duration_h"] {
+            let error = found(table, &pairs(name)).unwrap_err().to_string();
+            assert!(error.contains("expected minutes as the times of the table"), "{error}");
+        }
+        assert_eq!(found("id\na\nb\n", &pairs("seconds")).unwrap()[0][1], 600.0);
     }
 
     #[test]

@@ -179,6 +179,7 @@ pub struct CsvOption {
     name: &'static str,
     kind: OptionKind,
     only_in_files: bool,
+    in_minutes: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -191,7 +192,7 @@ enum OptionKind {
 
 impl CsvOption {
     const fn of(name: &'static str, kind: OptionKind) -> Self {
-        Self { name, kind, only_in_files: false }
+        Self { name, kind, only_in_files: false, in_minutes: false }
     }
 
     /// A number above 0.
@@ -218,6 +219,12 @@ impl CsvOption {
     #[must_use]
     pub const fn only_in_files(self) -> Self {
         Self { only_in_files: true, ..self }
+    }
+
+    /// An option that makes all times minutes where it is given.
+    #[must_use]
+    pub const fn in_minutes(self) -> Self {
+        Self { in_minutes: true, ..self }
     }
 
     /// Its name.
@@ -316,6 +323,19 @@ fn plain(name: &str) -> String {
     name.trim().to_lowercase().replace([' ', '-'], "_")
 }
 
+/// The option that a name may mean which is none, such as `max_vehicles` or `speed_kmh`.
+fn option_meant(name: &str) -> Option<&'static str> {
+    const OTHERS: [(&str, &str); 2] = [("fleet", "vehicles"), ("velocity", "speed")];
+    let name = name.replace('_', "");
+    let known = || known_options().map(|option| option.name);
+    let stem = |option: &str| option.replace('_', "").trim_end_matches('s').to_owned();
+    let within = || known().find(|option| option.len() > 3 && name.contains(&stem(option)));
+    let other = || OTHERS.into_iter().find(|(word, _)| name.contains(word)).map(|(_, option)| option);
+    // Short words are near to too much.
+    let near = || regard_data::names::nearest(&name, known()).filter(|_| name.len() > 5);
+    within().or_else(other).or_else(near)
+}
+
 /// Yes or no, as people write it.
 fn flag(text: &str) -> Option<bool> {
     match text.to_lowercase().as_str() {
@@ -366,7 +386,7 @@ fn instance_of(mut sheet: Sheet<'_>, options: &TableOptions) -> Result<(Instance
     let mut read = || {
         let name = sheet.settle(options)?;
         if let Some(path) = &options.distances {
-            sheet.distances = Some(distances::read(path, sheet.ids(), options.decimal)?);
+            sheet.distances = Some(distances::read(path, sheet.ids(), options.decimal, sheet.unit_of_times())?);
         }
         let unknown = || Err(Error::parse(sheet.path, 0, format!("no problem `{name}`")));
         with_problem(name, Read(&sheet, &options.values)).unwrap_or_else(unknown)

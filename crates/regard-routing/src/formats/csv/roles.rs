@@ -2,7 +2,7 @@
 //! a name that is nearly one of these.
 
 use super::sheet::{Column, find};
-use super::{ColumnKind, CsvColumn, DEPOT, ID, LATITUDE, LONGITUDE, NAME, Notes, Options, known_options};
+use super::{ColumnKind, CsvColumn, DEPOT, ID, LATITUDE, LONGITUDE, NAME, Notes, Options, is_of_kind, known_options};
 use crate::registry::with_files;
 use crate::{Error, Result, shown};
 use regard_data::names;
@@ -117,6 +117,53 @@ const DEPOT_WORDS: &[&str] = &["is_depot", "warehouse", "lager", "zentrale", "en
 /// Words for columns that hold both ends of a time window, which no problem reads.
 const WINDOWS_IN_ONE: &[&str] =
     &["time_window", "time_windows", "timewindow", "tw", "window", "zeitfenster", "lieferzeit", "creneau", "ventana"];
+
+/// A unit of time that a name may give.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct TimeUnit {
+    /// Its name.
+    pub(super) name: &'static str,
+    /// Minutes that it takes.
+    pub(super) minutes: f64,
+    words: &'static [&'static str],
+}
+
+const TIME_UNITS: [TimeUnit; 4] = [
+    TimeUnit { name: "minutes", minutes: 1.0, words: &["min", "mins", "minute", "minutes", "minuten"] },
+    TimeUnit { name: "hours", minutes: 60.0, words: &["h", "hr", "hrs", "hour", "hours", "std", "stunde", "stunden"] },
+    TimeUnit {
+        name: "seconds",
+        minutes: 1.0 / 60.0,
+        words: &["s", "sec", "secs", "second", "seconds", "sek", "sekunden"],
+    },
+    TimeUnit { name: "days", minutes: 1440.0, words: &["day", "days", "tag", "tage"] },
+];
+
+impl TimeUnit {
+    /// That of times of day.
+    pub(super) const MINUTES: Self = TIME_UNITS[0];
+
+    /// The unit that a word is.
+    fn of_word(word: &str) -> Option<Self> {
+        TIME_UNITS.into_iter().find(|unit| unit.words.contains(&word))
+    }
+
+    /// The unit that a name gives: in brackets, or as its last word.
+    pub(super) fn of(name: &str) -> Option<Self> {
+        if let Some((_, unit)) = name.split_once(['(', '[']) {
+            return Self::of_word(&folded(unit.trim_end_matches([')', ']', ' '])));
+        }
+        let word = folded(name);
+        let last = word.rsplit_once('_').map(|(_, last)| last);
+        // A letter alone is a name.
+        Self::of_word(last.unwrap_or(if word.len() > 1 { &word } else { "" }))
+    }
+}
+
+/// A folded name without a unit of time behind it.
+fn without_unit(word: &str) -> &str {
+    word.rsplit_once('_').filter(|(_, last)| TimeUnit::of_word(last).is_some()).map_or(word, |(before, _)| before)
+}
 
 /// A name as words are compared: in lower case, without accents, units in brackets and signs.
 pub(super) fn folded(name: &str) -> String {
@@ -373,6 +420,11 @@ impl Roles {
         let words = || role.names.iter().chain(role.words).copied();
         let free = || head.names.iter().enumerate().filter(|(at, name)| self.is_free(*at) && !name.is_empty());
         let exact = words().find_map(|word| free().find(|(_, name)| folded(name) == word).map(|(at, _)| at));
+        let is_time = is_of_kind(role.name, ColumnKind::Time);
+        let with_unit = || {
+            let is = |name: &str, word: &str| is_time && without_unit(&folded(name)) == word;
+            words().find_map(|word| free().find(|(_, name)| is(name, word)).map(|(at, _)| at))
+        };
         // Short words are near to too much.
         let long = || words().filter(|word| word.len() >= 5);
         let near = || {
@@ -382,7 +434,7 @@ impl Roles {
             let near = near.filter_map(|(at, name)| Some((distance(&folded(name)).filter(small)?.0, at)));
             near.min().map(|(_, at)| at)
         };
-        exact.or_else(|| nearly.then(near).flatten())
+        exact.or_else(with_unit).or_else(|| nearly.then(near).flatten())
     }
 
     fn guess(&mut self, head: &Head<'_>, name: &'static str, notes: &mut Notes) {
@@ -448,8 +500,16 @@ impl Roles {
         }
     }
 
-    /// Notes the columns without a role. Only those of problems that `used` accepts have one.
-    pub(super) fn note_unused(&self, head: &Head<'_>, used: impl Fn(&str) -> bool, notes: &mut Notes) {
+    /// Notes the columns without a role. Only those of problems that `used` accepts have one; `clock` is true for a column
+    /// of times of day.
+    pub(super) fn note_unused(
+        &self,
+        head: &Head<'_>,
+        used: impl Fn(&str) -> bool,
+        clock: impl Fn(usize) -> bool,
+        options: &Options,
+        notes: &mut Notes,
+    ) {
         let has_role = |at: usize| self.columns.iter().any(|(role, (taken, _))| *taken == at && used(role));
         let (mut windows, mut times, mut others) = (Vec::new(), Vec::new(), Vec::new());
         for (at, name) in head.names.iter().enumerate() {
@@ -459,7 +519,7 @@ impl Roles {
             let word = folded(name);
             let list = match word.as_str() {
                 word if WINDOWS_IN_ONE.contains(&word) => &mut windows,
-                word if is_word_for_time(word) => &mut times,
+                word if is_word_for_time(word) || clock(at) => &mut times,
                 _ => &mut others,
             };
             list.push(shown(name));
@@ -472,7 +532,7 @@ impl Roles {
             ));
         }
         if !times.is_empty() {
-            let needed = self.needed_for_times().map(|needed| format!("; {needed}")).unwrap_or_default();
+            let needed = self.needed_for_times(options).map(|needed| format!("; {needed}")).unwrap_or_default();
             notes.add(format!("routes do not keep times: {} not used{needed}", list(&times)));
         }
         if !others.is_empty() {
@@ -484,8 +544,8 @@ impl Roles {
         }
     }
 
-    /// The column that a table must have beside times for them to count; `None` where it has columns of another problem.
-    fn needed_for_times(&self) -> Option<String> {
+    /// The conditions under which times of a table count; `None` where it has columns of another problem.
+    fn needed_for_times(&self, options: &Options) -> Option<String> {
         let is = |column: &&CsvColumn, kind| column.kind == kind;
         let (_, files) =
             with_files().find(|(_, files)| files.csv.iter().any(|column| is(&column, ColumnKind::Time)))?;
@@ -495,14 +555,26 @@ impl Roles {
         }
         let amount = files.csv.iter().find(|column| is(column, ColumnKind::Amount))?;
         let option = files.csv_options.first()?;
-        Some(format!("they count with a column `{}` and {}", amount.names[0], option_flag(option.name)))
+        if !self.has(amount.names[0]) || options.get(option.name).is_none() {
+            return Some(format!("they count with a column `{}` and {}", amount.names[0], option_flag(option.name)));
+        }
+        let foreign = |name: &&str| files.csv_options.iter().all(|option| option.name != *name);
+        let given = |name: &&str| options.get(name).is_some();
+        if let Some(foreign) = known_options().map(|option| option.name).filter(foreign).find(given) {
+            return Some(format!("time windows and `{foreign}` do not go together"));
+        }
+        let open = files.csv.iter().filter(|column| is(column, ColumnKind::Time) && self.is_open(column.names[0]));
+        let flags: Vec<String> = open.map(|column| format!("--column {}=NAME", column.names[0])).collect();
+        (!flags.is_empty()).then(|| format!("{} gives one a role", names::list(flags.iter().map(String::as_str))))
     }
 }
 
 /// If true, a word names a column of times.
 fn is_word_for_time(word: &str) -> bool {
     let mut times = problem_columns().into_iter().filter(|column| column.kind == ColumnKind::Time);
-    times.any(|column| column.names.contains(&word) || column.words.contains(&word))
+    times.any(|column| {
+        [word, without_unit(word)].iter().any(|word| column.names.contains(word) || column.words.contains(word))
+    })
 }
 
 /// The option of the command line for a number of a table; `None` for one that only comments give.
@@ -540,6 +612,18 @@ mod tests {
 
     #[test]
     fn words_are_compared_without_accents_units_and_signs() {
+        for (name, unit) in [
+            ("Standzeit (h)", Some("hours")),
+            ("service [sec]", Some("seconds")),
+            ("service_time_min", Some("minutes")),
+            ("ready (hh:mm)", None),
+            ("service", None),
+            ("s", None),
+            ("seconds", Some("seconds")),
+        ] {
+            assert_eq!(TimeUnit::of(name).map(|unit| unit.name), unit, "{name}");
+        }
+        assert_eq!(["service_time_h", "service_time"].map(without_unit), ["service_time"; 2]);
         for (name, word) in [
             ("Länge", "lange"),
             ("La\u{308}nge", "lange"),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
 use super::super::{number, shown, stem};
-use super::roles::{Head, Roles};
+use super::roles::{Head, Roles, TimeUnit};
 use super::{ColumnKind, Duplicates, Notes, TableOptions, flag, is_of_kind, known_options, problem_of};
 use crate::instance::FileSpec;
 use crate::registry;
@@ -39,6 +39,8 @@ pub struct Sheet<'t> {
     pub(super) distances: Option<DistanceMatrix>,
     /// Columns with times of day.
     clocks: BTreeMap<usize, Clock>,
+    /// The unit of the times, where columns name one.
+    unit: Option<TimeUnit>,
 }
 
 /// A column with times of day.
@@ -72,18 +74,33 @@ fn amounts(files: &'static FileSpec) -> impl Iterator<Item = &'static str> {
 fn time_hint(field: &str) -> Option<&'static str> {
     let is_number = || number(field).is_some() || Decimal::Comma.number(field).is_some();
     match field.contains(':') {
-        true => Some("the hours of a time of day go from 0 to 48, its minutes and seconds from 0 to 59"),
+        true => Some(
+            "a time of day is H:MM or H:MM:SS, also with AM or PM, without a date; hours go to 48, as 30:00 is 6:00 of the next \
+             day",
+        ),
         false => is_number().then_some("a plain number may be hours or minutes"),
     }
 }
 
-/// Minutes since midnight of a time of day such as `8:30` or `08:30:00`.
+/// Minutes since midnight of a time of day such as `8:30`, `08:30:00` or `8:30 PM`.
 fn minutes(field: &str) -> Option<f64> {
-    let mut parts = field.split(':');
+    const NOON: u32 = 12;
+    let field = field.trim().to_ascii_lowercase();
+    let ends = |end: &str| field.strip_suffix(end).map(str::trim_end);
+    let (time, half) = match (ends("am").or_else(|| ends("a.m.")), ends("pm").or_else(|| ends("p.m."))) {
+        (Some(time), _) => (time, Some(0)),
+        (None, Some(time)) => (time, Some(NOON)),
+        (None, None) => (ends("uhr").unwrap_or(&field), None),
+    };
+    let mut parts = time.split(':');
     let mut part = |most: u32| parts.next()?.trim().parse::<u32>().ok().filter(|part| *part <= most);
     let (hours, minutes) = (part(48)?, part(59)?);
-    let seconds = if field.matches(':').count() == 2 { part(59)? } else { 0 };
+    let seconds = if time.matches(':').count() == 2 { part(59)? } else { 0 };
     let whole = parts.next().is_none();
+    let hours = match half {
+        Some(half) => (1..=NOON).contains(&hours).then_some(hours % NOON + half)?,
+        None => hours,
+    };
     whole.then(|| f64::from(60 * hours + minutes) + f64::from(seconds) / 60.0)
 }
 
@@ -125,10 +142,12 @@ impl<'t> Sheet<'t> {
             has_distances: options.distances.is_some(),
             distances: None,
             clocks: BTreeMap::new(),
+            unit: None,
         };
         Ok({
             check_fields(path, "the header", &sheet.header, &sheet.rows)?;
             sheet.read_numbers(options.decimal, separator);
+            sheet.read_units(known_options().any(|option| option.in_minutes && known.get(option.name).is_some()));
             sheet
         })
     }
@@ -157,6 +176,7 @@ impl<'t> Sheet<'t> {
             has_distances: false,
             distances: None,
             clocks: BTreeMap::new(),
+            unit: None,
         }
     }
 
@@ -174,7 +194,13 @@ impl<'t> Sheet<'t> {
             let of_problem = || files.csv.iter().any(|column| column.names[0] == role);
             nodes.contains(&role) || (role == "depot" && has_depot) || of_problem()
         };
-        self.roles.note_unused(&head, used, &mut self.notes);
+        let field = |at: usize| {
+            let fields = self.rows.iter().filter_map(move |(_, fields)| fields.get(at));
+            fields.map(String::as_str).filter(|field| !field.is_empty())
+        };
+        let clock = |at: usize| field(at).next().is_some() && field(at).all(|field| minutes(field).is_some());
+        let known = options.values.clone().and_known_comments(&self.comments);
+        self.roles.note_unused(&head, used, clock, &known, &mut self.notes);
         if options.skip_bad {
             self.skip_bad(files)?;
         }
@@ -214,17 +240,17 @@ impl<'t> Sheet<'t> {
         }
         let mut unused = Vec::new();
         for (line, words) in &self.comments {
-            let name = words.split_once([':', '=']).map(|(name, _)| super::plain(name)).unwrap_or_default();
-            if ["vehicles", "num_vehicles", "fleet_size"].contains(&name.as_str()) && !own(&name) {
-                let why = if own("vehicles") {
-                    "`vehicles: N` limits their number"
-                } else {
-                    "the number of vehicles is not limited"
-                };
-                unused.push(format!("line {line}: `{}` is not used: {why}", shown(words)));
-            } else if known_options().any(|option| option.name == name) && !own(&name) {
-                unused.push(format!("line {line}: `{}` is not used: the table is {}", shown(words), described(files)));
-            }
+            let (name, value) = words.split_once([':', '=']).unwrap_or_default();
+            let name = super::plain(name);
+            let known = known_options().find(|option| option.name == name).map(|option| option.name);
+            let meant = known.or_else(|| number(value.trim()).and_then(|_| super::option_meant(&name)));
+            let Some(meant) = meant.filter(|meant| known.is_none() || !own(meant)) else { continue };
+            let way = match meant {
+                _ if own(meant) => format!("did you mean `{meant}: N`?"),
+                "vehicles" => "the number of vehicles is not limited".to_owned(),
+                _ => format!("the table is {}", described(files)),
+            };
+            unused.push(format!("line {line}: `{}` is not used: {way}", shown(words)));
         }
         unused.into_iter().for_each(|note| self.notes.add(note));
         Ok(())
@@ -305,18 +331,63 @@ impl<'t> Sheet<'t> {
         }
     }
 
+    /// Takes times to minutes where columns say another unit and something else of the table is in minutes: times of day, a
+    /// speed or a column of another unit. Notes the unit otherwise, as one unit is as good as another.
+    fn read_units(&mut self, in_minutes: bool) {
+        let times = super::roles::role_names().into_iter().filter(|role| is_of_kind(role, ColumnKind::Time));
+        let times: Vec<Column> = times.filter_map(|role| self.roles.get(role).cloned()).collect();
+        let units: Vec<Option<TimeUnit>> = times.iter().map(|(_, name)| TimeUnit::of(name)).collect();
+        let named: Vec<TimeUnit> = units.iter().copied().flatten().collect();
+        let Some(first) = named.first().copied() else { return };
+        let differ = named.iter().any(|unit| *unit != first);
+        let are_minutes = in_minutes || differ || !self.clocks.is_empty();
+        self.unit = Some(if are_minutes { TimeUnit::MINUTES } else { first });
+        if !are_minutes {
+            if first != TimeUnit::MINUTES {
+                let text = format!(
+                    ": times are {unit}, and so are those of driving: a unit of distance takes one",
+                    unit = first.name
+                );
+                let column =
+                    times.iter().zip(&units).find(|(_, unit)| unit.is_some()).map(|((_, name), _)| name.clone());
+                self.notes.add_on(&column.unwrap_or_default(), text);
+            }
+            return;
+        }
+        for ((at, name), unit) in times.iter().zip(units) {
+            let Some(unit) = unit.filter(|unit| *unit != TimeUnit::MINUTES && !self.clocks.contains_key(at)) else {
+                continue;
+            };
+            let mut example = None;
+            for field in self.rows.iter_mut().filter_map(|(_, fields)| fields.get_mut(*at)) {
+                if let Some(value) = number(field) {
+                    let scaled = (value * unit.minutes).to_string();
+                    let written = std::mem::replace(field, scaled);
+                    example.get_or_insert((written, value * unit.minutes));
+                }
+            }
+            if let Some((written, value)) = example {
+                self.notes.add_on(name, format!(": `{written}` is read as {value} minutes"));
+            }
+        }
+    }
+
+    /// The unit of the times, where the table says one.
+    pub(super) fn unit_of_times(&self) -> Option<TimeUnit> {
+        self.unit.or_else(|| self.has_times_of_day().then_some(TimeUnit::MINUTES))
+    }
+
     /// Drops the rows whose numbers cannot be read.
     fn skip_bad(&mut self, files: &'static FileSpec) -> Result<()> {
         let nodes = self.node_columns()?;
         let depot_column = self.roles.get("depot").cloned();
         let mut is_bad = vec![false; self.rows.len()];
-        let mut depot_seen = false;
         for (at, (line, fields)) in self.rows.iter().enumerate() {
             let row = Row { path: self.path, line: *line, fields };
             let is_depot = match (&depot_column, &self.depot) {
                 (_, Some(depot)) => nodes.id(&row, at + 1).is_ok_and(|id| id == *depot),
                 (Some((column, _)), None) => flag(row.field(*column)) == Some(true),
-                (None, None) => !depot_seen,
+                (None, None) => at == 0,
             };
             let amount = |role: &str| {
                 let Some(column) = self.roles.get(role) else { return true };
@@ -330,8 +401,12 @@ impl<'t> Sheet<'t> {
                 && nodes.point(&row).is_ok()
                 && amounts(files).all(amount)
                 && columns(files, ColumnKind::Time).all(time);
+            if !good && is_depot && !files.csv.is_empty() {
+                let reason = "is the depot and cannot be read; --skip-bad skips other rows alone";
+                let hint = "correct the row, or name another depot with `--depot ID`";
+                return Err(Error::parse(self.path, *line, reason).with_hint(hint));
+            }
             is_bad[at] = !good;
-            depot_seen |= good && is_depot;
         }
         self.mark_without_others(files, &nodes, &mut is_bad)?;
         let bad: Vec<usize> =
@@ -435,6 +510,12 @@ impl<'t> Sheet<'t> {
             } else {
                 if duplicates == Some(Duplicates::Sum) {
                     let (first_line, first) = &self.rows[*begin];
+                    if !same_place {
+                        let reason =
+                            format!("stands at another place than on line {first_line}, and one stop has one place");
+                        let hint = "`--duplicates keep` makes them stops of their own";
+                        return Err(row.error(nodes.id_name(), reason).with_hint(hint));
+                    }
                     self.check_alike(files, &row, &Row { path: self.path, line: *first_line, fields: first })?;
                 }
                 ids.push(None);

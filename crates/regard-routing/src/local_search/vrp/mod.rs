@@ -340,7 +340,8 @@ fn with_fewer_routes(
     let mut clock = Clock::new(deadline);
     let distances = Distances::new(vrp.sites, &mut clock);
     let neighbours = Neighbours::new(vrp.sites, &distances, NEIGHBOURS, Choice::Nearest, &mut clock);
-    let schedule = Schedule::new(deadline, VrpOptions::default().iterations);
+    let iterations = deadline.map_or(VrpOptions::default().iterations, |_| usize::MAX);
+    let schedule = Schedule::new(deadline, iterations);
     let visits = Visits::whole(vrp.demands);
     let mut plan = Plan::new(vrp, &distances, &visits, routes);
     route_minimization::reduce(&mut plan, &neighbours, schedule, seed, enough)

@@ -145,6 +145,14 @@ fn solomons_files_are_known_by_their_content() {
 }
 
 #[test]
+fn solomons_files_may_have_comments_and_further_titles() {
+    for above in ["# from the web\nC1\n", "C1\nhomogeneous fleet, 25 customers\n\n# best: 191.3\n"] {
+        let (instance, _) = read_file("c.txt", &SOLOMON.replacen("C1\n", above, 1));
+        assert_eq!((instance.problem(), instance.sites().name(), instance.sites().len()), ("cvrptw", "C1", 3));
+    }
+}
+
+#[test]
 fn notes_beside_solomons_files_are_no_instances() {
     let folder = tempfile::tempdir().unwrap();
     let (instance, note) = (folder.path().join("c.txt"), folder.path().join("README.txt"));
@@ -210,7 +218,7 @@ fn a_limit_of_vehicles_is_used_and_too_low_a_one_refused() {
     let rows = "id,x,y,demand,due\nd,0,0,0,99\na,1,1,8,50\nb,2,2,8,50\n";
     let (instance, notes) = table(&format!("# capacity: 10\n# vehicles: 2\n# fleet_size: 3\n{rows}"));
     assert_eq!(instance.downcast_ref::<Cvrptw>().unwrap().vehicles(), Some(2));
-    assert_eq!(notes, ["line 3: `fleet_size: 3` is not used: `vehicles: N` limits their number"]);
+    assert_eq!(notes, ["line 3: `fleet_size: 3` is not used: did you mean `vehicles: N`?"]);
     let folder = tempfile::tempdir().unwrap();
     for (name, text, place) in [
         ("one.csv", format!("# capacity: 10\n# vehicles: 1\n{rows}"), "one.csv:2: field `vehicles`"),

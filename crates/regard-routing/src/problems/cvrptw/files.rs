@@ -38,11 +38,32 @@ pub(super) const COLUMNS: &[CsvColumn] = &[
         names: &["ready", "ready_time"],
         words: &[
             "tw_start",
+            "tw_begin",
+            "tw_from",
+            "tw_open",
+            "time_window_start",
+            "time_window_begin",
+            "time_window_from",
             "window_start",
+            "window_begin",
+            "window_open",
+            "start_time",
+            "begin",
+            "begin_time",
             "open",
+            "open_time",
             "opening",
+            "opening_time",
             "opens",
             "earliest",
+            "earliest_time",
+            "earliest_arrival",
+            "not_before",
+            "beginn",
+            "offnung",
+            "oeffnung",
+            "lieferzeit_von",
+            "zeitfenster_von",
             "von",
             "fruhestens",
             "fruehestens",
@@ -56,11 +77,26 @@ pub(super) const COLUMNS: &[CsvColumn] = &[
         words: &[
             "deadline",
             "tw_end",
+            "tw_to",
+            "tw_close",
+            "time_window_end",
+            "time_window_to",
             "window_end",
+            "window_close",
+            "end_time",
             "close",
+            "close_time",
             "closing",
+            "closing_time",
             "closes",
             "latest",
+            "latest_time",
+            "latest_arrival",
+            "not_after",
+            "ende",
+            "schliessung",
+            "lieferzeit_bis",
+            "zeitfenster_bis",
             "bis",
             "spatestens",
             "spaetestens",
@@ -79,7 +115,7 @@ pub(super) const COLUMNS: &[CsvColumn] = &[
 pub(super) const OPTIONS: &[CsvOption] = &[
     CsvOption::above_zero("capacity"),
     CsvOption::count("vehicles").only_in_files(),
-    CsvOption::above_zero("speed").only_in_files(),
+    CsvOption::above_zero("speed").only_in_files().in_minutes(),
     CsvOption::not_negative("service_time").only_in_files(),
 ];
 
@@ -226,9 +262,10 @@ pub(super) fn read_csv(sheet: &Sheet<'_>, options: &csv::Options) -> Result<Cvrp
     let instance = build(routing, Times { windows, pace, vehicles }, |node, field, reason| match field {
         "vehicles" => table.error_in_option(field, reason),
         "service" => table.error_at(node, field, reason).with_hint(csv::ANOTHER_DEPOT),
-        _ if table.has_times_of_day() => {
-            table.error_at(node, field, reason).with_hint("times of day are minutes, and so are the times of driving")
-        }
+        _ if table.has_times_of_day() => table.error_at(node, field, reason).with_hint(
+            "times of day are minutes, and so are the times of driving; those of the next day are written on, as \
+                 30:00 for 6:00",
+        ),
         _ => table.error_at(node, field, reason),
     })?;
     Ok(match table.has_times_of_day() {

@@ -21,14 +21,20 @@ pub(super) const FORMAT: OwnFormat = OwnFormat { title: "Solomon's format", endi
 /// Columns of the table of customers, the depot in its first row.
 const FIELDS: [&str; 7] = ["CUST NO.", "XCOORD.", "YCOORD.", "DEMAND", "READY TIME", "DUE DATE", "SERVICE TIME"];
 
-/// A name, which may be missing, `VEHICLE`, `NUMBER CAPACITY`, then `CUSTOMER`; or [`is_of_li_and_lim`], to be refused.
+/// The most lines of content above the first heading: a name and what else people write there.
+const MOST_ABOVE: usize = 5;
+
+/// A name and other lines, which may be missing, `VEHICLE`, `NUMBER CAPACITY`, then `CUSTOMER`; or [`is_of_li_and_lim`], to
+/// be refused.
 fn recognises(text: &str) -> bool {
-    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).take(7).collect();
-    let mut rest = lines[usize::from(has_name(&lines)).min(lines.len())..].iter();
-    let is_solomons = rest.next().is_some_and(|line| begins(line, "VEHICLE"))
-        && rest.next().is_some_and(|line| begins(line, "NUMBER"))
-        && rest.any(|line| begins(line, "CUSTOMER"));
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| is_content(line)).take(MOST_ABOVE + 6).collect();
+    let is_solomons = above(&lines).is_some_and(|above| lines[above..].iter().any(|line| begins(line, "CUSTOMER")));
     is_solomons || is_of_li_and_lim(&lines)
+}
+
+/// If true, a line is neither empty nor a comment.
+fn is_content(line: &str) -> bool {
+    !line.is_empty() && !line.starts_with('#')
 }
 
 /// If true, a line begins with a word, in any case.
@@ -36,9 +42,9 @@ fn begins(line: &str, word: &str) -> bool {
     line.to_ascii_uppercase().starts_with(word)
 }
 
-/// If true, the first of the lines of content is a name, not yet the first heading.
-fn has_name(lines: &[&str]) -> bool {
-    !(lines.len() >= 2 && begins(lines[0], "VEHICLE") && begins(lines[1], "NUMBER"))
+/// The number of lines of content above the first heading, the first of which is the name; `None` if it is not there.
+fn above(lines: &[&str]) -> Option<usize> {
+    lines.windows(2).take(MOST_ABOVE + 1).position(|two| begins(two[0], "VEHICLE") && begins(two[1], "NUMBER"))
 }
 
 /// If true, the lines of content are those of Li and Lim's instances, which descend from Solomon's: the number of
@@ -55,19 +61,21 @@ fn is_of_li_and_lim(lines: &[&str]) -> bool {
 pub(super) fn read(text: &str, path: &Path) -> Result<Cvrptw> {
     let trimmed = |line: &str| line.trim_matches(|c: char| c.is_whitespace() || c == '\u{1a}').to_owned();
     let lines: Vec<(usize, String)> =
-        (1..).zip(text.lines().map(trimmed)).filter(|(_, line)| !line.is_empty()).collect();
+        (1..).zip(text.lines().map(trimmed)).filter(|(_, line)| is_content(line)).collect();
     let fault = |line: usize, field: &str, reason: String| Error::parse(path, line, reason).in_field(field);
-    let head: Vec<&str> = lines.iter().take(2).map(|(_, line)| line.as_str()).collect();
-    if is_of_li_and_lim(&head) {
+    let head: Vec<&str> = lines.iter().take(MOST_ABOVE + 2).map(|(_, line)| line.as_str()).collect();
+    if is_of_li_and_lim(&head[..head.len().min(2)]) {
         let reason = "pickup and delivery with time windows (Li and Lim's format) is not supported";
         let hint = "a table (CSV) with a column `pickup` is pickup and delivery without time windows";
         return Err(Error::parse(path, lines[0].0, reason).with_hint(hint));
     }
-    let mut rest = lines.iter();
-    let name = match has_name(&head) {
-        true => rest.next().map_or(String::new(), |(_, line)| line.clone()),
-        false => stem(path),
+    // Without the headings the first line is the name.
+    let above = above(&head).unwrap_or(1).min(lines.len());
+    let name = match above {
+        0 => stem(path),
+        _ => lines[0].1.clone(),
     };
+    let mut rest = lines[above..].iter();
     for heading in ["VEHICLE", "NUMBER"] {
         expect(path, rest.next(), heading)?;
     }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{GraphTransformer, names};
+use crate::experiment::DecimalMark;
 use crate::graphs::task::{GraphTask, LevelName};
 use crate::store::layout::ParamSpec;
 use crate::store::network::{CardText, NetworkConfig, check_version, from_object};
@@ -90,6 +91,9 @@ pub struct GraphPreparation {
     pub position_mean: Vec<f32>,
     /// Standard deviation of each of them.
     pub position_std: Vec<f32>,
+    /// The decimal mark of the training table: that of other files, unless it is given.
+    #[serde(skip_serializing_if = "DecimalMark::is_auto")]
+    pub decimal: DecimalMark,
 }
 
 /// Settings of a network on graphs: all that is needed to rebuild it.

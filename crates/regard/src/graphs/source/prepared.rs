@@ -61,6 +61,7 @@ pub(super) fn prepared(
         node_columns: columns(&nodes.kinds().columns),
         edge_columns: columns(&edges.kinds().columns),
         tasks: targets.tasks().to_vec(),
+        decimal: graphs.decimal().into(),
         ..GraphPreparation::default()
     };
     let named = [&nodes.kinds().columns, &edges.kinds().columns].map(|names| matches!(names, FeatureNames::Named(_)));

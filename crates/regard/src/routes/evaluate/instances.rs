@@ -3,7 +3,7 @@
 use regard_routing::{LocalSearchOptions, Problem, SolverInstance};
 
 use super::EvaluateOptions;
-use crate::Result;
+use crate::{Error, Result};
 
 /// Instances by index.
 pub(super) trait InstanceSet: Sync {
@@ -96,7 +96,8 @@ impl<S: SolverInstance> InstanceSet for Files<'_, S> {
     fn feasible(&self, i: usize, solution: Vec<usize>) -> Result<Vec<usize>> {
         let Err(broken) = self.0[i].check(&solution) else { return Ok(solution) };
         // A policy sees the unit square: in the file distances may be rounded, and there may be other limits.
-        Ok(self.0[i].repair(solution).ok_or(broken)?)
+        let hint = "the network does not see every rule of a file; `regard solve FILE` also searches without it";
+        self.0[i].repair(solution).ok_or_else(|| Error::from(broken).with_hint(hint))
     }
 
     fn improve(&self, i: usize, solution: Vec<usize>, options: &EvaluateOptions) -> Result<(Vec<usize>, f64)> {

@@ -243,6 +243,7 @@ pub fn solve_watched<S: SolverInstance>(
         best: options.best.clone(),
         is_stoppable: options.stop.is_some(),
         in_vain: vec![],
+        refused: None,
     };
     if n <= TRIVIAL && S::Problem::EVERY_NODE_ONCE {
         (search.cost, search.tour) = shortest_of_few(n, |tour| instance.cost(tour));
@@ -264,8 +265,8 @@ pub fn solve_watched<S: SolverInstance>(
             None => run()?,
         }
         if search.stages.is_empty() && options.stop.is_some() {
-            // Stopped before there was anything: what is there at once.
-            cancel::run_under(None, || search.construct(Some(start)));
+            // Stopped before there was anything: what is there almost at once.
+            cancel::run_under(None, || search.construct(Instant::now().checked_add(AFTER_STOP)));
         }
         if search.stages.is_empty() {
             let what = S::Problem::NAME.to_owned();
@@ -276,6 +277,9 @@ pub fn solve_watched<S: SolverInstance>(
     // A search that was cancelled ends early, with a solution that nobody waits for.
     regard_data::cancel::check();
     if let Err(broken) = instance.check(&search.tour) {
+        // Without a cost the tour is none that was found: what was refused says more.
+        let refused = search.refused.as_deref().filter(|_| search.cost.is_infinite());
+        let broken = refused.and_then(|solution| instance.check(solution).err()).unwrap_or(broken);
         return Err(not_found(instance, broken.into()));
     }
     let Search { tour, cost, stages, .. } = search;
@@ -287,8 +291,11 @@ fn not_found<S: SolverInstance>(instance: &S, broken: Error) -> Error {
     let vehicles = instance.facts().into_iter().find(|(name, _)| *name == "vehicles");
     let limit = vehicles.map_or_else(String::new, |(_, vehicles)| format!(", or more vehicles than {vehicles}"));
     let hint = format!("more time (`--time`){limit} may allow one; there may be none");
-    broken.with_hint(format!("no solution was found that keeps every rule: {hint}"))
+    broken.with_hint(hint)
 }
+
+/// Time for a first solution where the search was stopped before there was one.
+const AFTER_STOP: Duration = Duration::from_millis(500);
 
 /// Share of the time in which vehicles are saved.
 const FOR_VEHICLES: f64 = 0.25;
@@ -304,7 +311,7 @@ fn fewest_vehicles<S: SolverInstance>(instance: &S, options: &SolveOptions, star
     let found = match &options.stop {
         // Stopped in the middle: the construction is what there is.
         Some(stop) => stop.run(find).unwrap_or_else(|_| {
-            let now = LocalSearchOptions { deadline: Some(start), ..search.clone() };
+            let now = LocalSearchOptions { deadline: Instant::now().checked_add(AFTER_STOP), ..search.clone() };
             cancel::run_under(None, || instance.with_fewest_vehicles(options.warm_start.as_deref(), &now))
         }),
         None => find(),

@@ -8,7 +8,7 @@ use regard_data::stats;
 use regard_routing::local_search::BestCost;
 use regard_routing::{LocalSearchOptions, SolverInstance};
 
-use super::{Finish, SolveOptions, Stage, StageKind, Watch, check_work, describe, plan};
+use super::{Finish, Objective, SolveOptions, Stage, StageKind, Watch, check_work, describe, plan};
 use crate::Result;
 use crate::routes::decode::{DecodeOptions, Decoded};
 use crate::routes::model::AttentionModel;
@@ -74,6 +74,8 @@ pub(super) struct Search<'a, S> {
     pub(super) is_stoppable: bool,
     /// Stages of the network that have no solution, with their seconds: they are told once there is one.
     pub(super) in_vain: Vec<(String, f64)>,
+    /// The last solution that breaks a rule, while there is none that keeps all.
+    pub(super) refused: Option<Vec<usize>>,
 }
 
 impl<S: SolverInstance> Search<'_, S> {
@@ -140,7 +142,10 @@ impl<S: SolverInstance> Search<'_, S> {
             }
             None => vec![],
         };
-        self.construct(deadline.all().moment);
+        // The solution with the fewest vehicles comes from a construction already.
+        if options.objective == Objective::Cost || self.stages.is_empty() {
+            self.construct(deadline.all().moment);
+        }
         let takes_part = |model: &&AttentionModel| {
             let fits = |stage: &DecodeOptions| plan::seconds(model, n, stage) <= OF_THE_REST * deadline.left();
             options.decode.is_some() || self.stages.is_empty() || stages.first().is_some_and(fits)
@@ -261,7 +266,11 @@ impl<S: SolverInstance> Search<'_, S> {
 
     /// Takes a solution when it keeps the rules and is better than what there is; false if it breaks one.
     fn offer(&mut self, solution: Vec<usize>) -> bool {
-        let Some(solution) = self.instance.repair(solution) else { return false };
+        let copy = self.cost.is_infinite().then(|| solution.clone());
+        let Some(solution) = self.instance.repair(solution) else {
+            self.refused = copy.or(self.refused.take());
+            return false;
+        };
         let cost = self.instance.cost(&solution);
         // The first one is taken whatever it costs, so that one is there when costs overflow.
         if self.instance.check(&self.tour).is_err() || self.cost.is_infinite() || cost < self.cost {

@@ -12,7 +12,7 @@ pub use regard_base::series::{BackTest, Budget, MemberReport, Progress, Stage};
 use regard_base::series::{ForecastOptions, Forecasts as BaseForecasts, Member, Members, OriginKind, Plan as Origins};
 use regard_data::series::formats::Read;
 use regard_data::series::formats::forecasts::{Forecast, Forecasts, Interval};
-use regard_data::series::{Series, Window};
+use regard_data::series::{Panel, Series, Window};
 
 use self::plan::Plan;
 use super::SeriesLearner;
@@ -132,7 +132,10 @@ pub fn forecast(
                 (look_back, cut_short) = (network.plan.look_back, network.cut_short);
                 match network.without_weight {
                     Some(report) => without_weight = Some(report),
-                    None => members.add(&origins, network.member)?,
+                    None => {
+                        warnings.extend(left_out(&origins, &network.plan, options.only));
+                        members.add(&origins, network.member)?;
+                    }
                 }
             }
             Err(error) if options.only == Some(Only::Network) => return Err(error),
@@ -160,6 +163,20 @@ pub fn forecast(
     });
     let forecasts = Forecasts::new(read.panel.clock(), own.collect())?;
     Ok(LocalForecast { forecasts, back_test, members, rule, seasons, look_back, cut_short, warnings })
+}
+
+/// A sentence on the series that are too short for the network.
+fn left_out(origins: &Origins, plan: &Plan, only: Option<Only>) -> Option<String> {
+    let is_short = |series: usize| plan.series.binary_search(&series).is_err();
+    let short: Vec<usize> = (0..origins.len()).filter(|series| is_short(*series)).collect();
+    let stand_in = match only {
+        Some(Only::Network) => "the seasonal naive forecast stands",
+        _ => "the other forecasters stand",
+    };
+    let needed = plan.needed;
+    origins
+        .named_series(&short, ["has", "have"])
+        .map(|series| format!("{series} fewer than the {needed} rows that the {NETWORK} needs: {stand_in} in for it"))
 }
 
 /// Histories that a network on generated series sees at a time, between two looks at the time.
@@ -284,18 +301,15 @@ impl Job {
         let plan = Plan::of(&read.panel, options, origins.seasons(), first.offset)?;
         // Forecasts after the training and the weights of the network take time as well.
         let budget = self.budget().share(LEARNING).without(origins.finish());
-        let (model, early) = self.trained(&plan, first.offset, &budget.share(FIRST_NETWORK), sender)?;
-        let mut forecasts = vec![vec![]; read.panel.len()];
-        for origin in origins.origins() {
-            if origin.kind == OriginKind::End {
-                forecasts.iter_mut().for_each(|all| all.push(vec![]));
-                continue;
-            }
-            let found = after(&model, read, &plan, origin.offset)?;
-            forecasts.iter_mut().zip(found).for_each(|(all, mut steps)| {
+        let seen = Read { panel: of_series(&read.panel, &plan.series)?, report: read.report.clone() };
+        let (model, early) = self.trained(&plan, &seen, first.offset, &budget.share(FIRST_NETWORK), sender)?;
+        // Series that are too short have none.
+        let mut forecasts = vec![vec![vec![]; origins.origins().len()]; read.panel.len()];
+        for (at, origin) in origins.origins().iter().enumerate().filter(|(_, one)| one.kind != OriginKind::End) {
+            for (&series, mut steps) in plan.series.iter().zip(after(&model, &seen, &plan, origin.offset)?) {
                 steps.truncate(origin.steps);
-                all.push(steps);
-            });
+                forecasts[series][at] = steps;
+            }
         }
         let mut member = Member { name: NETWORK.into(), forecasts };
         let without_weight = match options.only {
@@ -305,10 +319,10 @@ impl Job {
         if without_weight.is_some() {
             return Ok(Network { plan, member, without_weight, cut_short: early });
         }
-        let (model, second_early) = self.trained(&plan, 0, &budget, sender)?;
+        let (model, second_early) = self.trained(&plan, &seen, 0, &budget, sender)?;
         let end = origins.origins().len() - 1;
-        for (all, found) in member.forecasts.iter_mut().zip(after(&model, read, &plan, 0)?) {
-            all[end] = found;
+        for (&series, found) in plan.series.iter().zip(after(&model, &seen, &plan, 0)?) {
+            member.forecasts[series][end] = found;
         }
         Ok(Network { plan, member, without_weight: None, cut_short: early || second_early })
     }
@@ -322,16 +336,17 @@ impl Job {
         Ok(report.filter(|report| report.weight < LEAST_WEIGHT).map(|report| MemberReport { weight: 0.0, ..report }))
     }
 
-    /// A network that has seen all rows but so many at the end; true if its training ended early.
+    /// A network that has seen all rows of these series but so many at the end; true if its training ended early.
     fn trained(
         &self,
         plan: &Plan,
+        seen: &Read,
         unseen: usize,
         budget: &Budget,
         sender: &Sender<Message>,
     ) -> Result<(SeriesModel, bool)> {
         let experiment = plan.experiment([0, unseen], self.options.seed);
-        let (source, config) = Source::with_panel(&experiment, self.read.clone(), None)?;
+        let (source, config) = Source::with_panel(&experiment, seen.clone(), None)?;
         let mut learner = SeriesLearner::with_data(&experiment, source.into(), config, &self.device)?;
         let steps = experiment.train.epochs;
         let mut early = false;
@@ -344,6 +359,16 @@ impl Job {
         })?;
         Ok((SeriesModel::new(learner.config(), learner.evaluated()?, Some(experiment), &self.device), early))
     }
+}
+
+/// The panel with these series alone.
+fn of_series(panel: &Panel, places: &[usize]) -> Result<Panel> {
+    if places.len() == panel.len() {
+        return Ok(panel.clone());
+    }
+    let series = places.iter().map(|at| panel.series()[*at].clone()).collect();
+    let (covariates, statics) = (panel.covariates().to_vec(), panel.statics().to_vec());
+    Ok(Panel::with_names(panel.clock().clone(), series, covariates, statics)?)
 }
 
 /// A model's forecasts of all series after all rows but so many at the end, `[series][horizon]`.

@@ -24,9 +24,13 @@ const WITHOUT_SEASON: usize = 32;
 const SHORTEST: usize = 4;
 const LONGEST: usize = 512;
 
-/// Sizes of the networks.
+/// Sizes of the networks, and their series.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
+    /// Numbers of the series that the networks learn from and forecast.
+    pub(super) series: Vec<usize>,
+    /// Rows that each of these has at least.
+    pub(super) needed: usize,
     pub(super) look_back: usize,
     pub(super) horizon: usize,
     pub(super) season: usize,
@@ -35,23 +39,25 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// The plan for the series of a panel, the last `unseen` rows of which a network does not learn from.
+    /// The plan for the series of a panel, the last `unseen` rows of which a network does not learn from. Series too
+    /// short for that are left out.
     ///
     /// # Errors
-    /// [`Error::Config`] for series too short, with the rows that are needed.
+    /// [`Error::Config`] where most rows are those of series too short, with the rows that are needed.
     pub(super) fn of(panel: &Panel, options: &LocalForecastOptions, seasons: &[usize], unseen: usize) -> Result<Self> {
         let horizon = options.horizon;
-        let shortest = panel.series().iter().map(|one| one.len()).min().unwrap_or(0);
         // Rows that are not seen, and the targets of some windows to learn from.
         let others = unseen + horizon + (horizon / 2).max(1);
         let needed = others + SHORTEST;
-        if shortest < needed {
-            let reason = format!(
-                "is {horizon}, and the shortest series has {shortest} rows; to learn {horizon} values ahead and to \
-                 back-test that takes at least {needed}"
-            );
-            return Err(Error::config("--horizon", reason).with_hint("choose a shorter horizon"));
+        let rows = |at: usize| panel.series()[at].len();
+        let series: Vec<usize> = (0..panel.len()).filter(|at| rows(*at) >= needed).collect();
+        let known = series.iter().map(|at| rows(*at)).sum::<usize>();
+        // A few new series do not take the network from the others. Rows count and not series: even many new series
+        // have few rows to learn from, and a network that sees most of the rows sees most of what the file says.
+        if series.is_empty() || 2 * known < (0..panel.len()).map(rows).sum() {
+            return Err(too_short(panel, horizon, needed));
         }
+        let shortest = series.iter().map(|at| rows(*at)).min().unwrap_or(0);
         let season = seasons.first().copied().unwrap_or(1);
         // A longer season is looked back for where a window of it leaves half of the rows to learn from.
         let longest = seasons.iter().copied().filter(|season| 2 * season <= (shortest - others) / 2).max();
@@ -60,8 +66,10 @@ impl Plan {
             _ => (SEASONS * season).max(longest.unwrap_or(0) + season).max(horizon),
         };
         let look_back = wanted.min(LONGEST).min(shortest - others).max(SHORTEST);
-        let together = if panel.is_aligned() { panel.len() } else { 1 };
-        Ok(Self { look_back, horizon, season, batch: (ROWS / together).clamp(1, 32) })
+        let place = |at: &usize| (panel.series()[*at].start(), rows(*at));
+        let is_aligned = series.iter().all(|at| place(at) == place(&series[0]));
+        let together = if is_aligned { series.len() } else { 1 };
+        Ok(Self { series, needed, look_back, horizon, season, batch: (ROWS / together).clamp(1, 32) })
     }
 
     /// An experiment that keeps so many rows at the end for validation and for tests.
@@ -109,5 +117,65 @@ impl Plan {
             train,
             eval: SeriesEval { intervals: false, ..SeriesEval::default() },
         }
+    }
+}
+
+/// The error of series of which most rows are those of short ones.
+fn too_short(panel: &Panel, horizon: usize, needed: usize) -> Error {
+    let longest = panel.series().iter().map(|one| one.len()).max().unwrap_or(0);
+    let found = match longest < needed {
+        true if panel.len() == 1 => format!("the series has {longest} rows"),
+        true => format!("the longest series has {longest} rows"),
+        false => format!("series with fewer than {needed} rows have most of the rows"),
+    };
+    let reason = format!(
+        "is {horizon}, and {found}; to learn {horizon} values ahead and to back-test that takes at least {needed}"
+    );
+    Error::config("--horizon", reason).with_hint("choose a shorter horizon")
+}
+
+#[cfg(test)]
+mod tests {
+    use regard_base::series::Budget;
+    use regard_data::series::{Clock, Series};
+
+    use super::*;
+
+    fn plan(lengths: &[usize]) -> Result<Plan> {
+        let series = lengths.iter().enumerate().map(|(at, rows)| Series::new(at.to_string(), 0, vec![1.0; *rows]));
+        let panel = Panel::new(Clock::steps(), series.collect()).unwrap();
+        let options = LocalForecastOptions {
+            horizon: 7,
+            levels: vec![],
+            seasons: vec![],
+            only: None,
+            pretrained: None,
+            keep_outliers: false,
+            budget: Budget::unlimited(),
+            seed: 1,
+        };
+        Plan::of(&panel, &options, &[7], 40)
+    }
+
+    #[test]
+    fn short_series_are_left_out_and_do_not_shorten_the_windows() {
+        let all = plan(&[200, 200]).unwrap();
+        assert_eq!((&all.series[..], all.look_back, all.needed, all.batch), (&[0, 1][..], 21, 54, 32));
+        let some = plan(&[3, 200, 53, 200]).unwrap();
+        assert_eq!((&some.series[..], some.look_back, some.batch), (&[1, 3][..], 21, all.batch));
+        // Many new series have few rows.
+        assert_eq!(plan(&[&[3; 20][..], &[200]].concat()).unwrap().series, [20]);
+    }
+
+    #[test]
+    fn series_of_which_most_rows_are_those_of_short_ones_have_no_network() {
+        let said = |lengths: &[usize]| plan(lengths).unwrap_err().to_string();
+        assert!(
+            said(&[53]).contains("the series has 53 rows") && said(&[53]).contains("at least 54"),
+            "{}",
+            said(&[53])
+        );
+        assert!(said(&[3, 50]).contains("the longest series has 50 rows"));
+        assert!(said(&[50, 50, 60]).contains("series with fewer than 54 rows have most of the rows"));
     }
 }

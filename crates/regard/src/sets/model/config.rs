@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::switches::{Decoding, EncoderKind, NormName, PoolingKind, ResidualName, ScaleName};
 use super::{SetTransformer, names};
+use crate::experiment::DecimalMark;
 use crate::sets::task::TaskKind;
 use crate::store::layout::ParamSpec;
 use crate::store::network::{CardText, NetworkConfig, check_version, from_object};
@@ -35,6 +36,9 @@ pub struct DataPreparation {
     pub target_mean: f64,
     /// Standard deviation of the target; 0 for one that is taken as it is.
     pub target_std: f64,
+    /// The decimal mark of the training table: that of other files, unless it is given.
+    #[serde(default, skip_serializing_if = "DecimalMark::is_auto")]
+    pub decimal: DecimalMark,
 }
 
 /// Settings of a network on sets: all that is needed to rebuild it.

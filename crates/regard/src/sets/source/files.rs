@@ -85,7 +85,8 @@ pub(super) fn settings(
     classes: Vec<String>,
 ) -> Result<SetTransformerConfig> {
     let kind = experiment.task.kind;
-    let mut data = DataPreparation { features: names(bags), ..DataPreparation::default() };
+    let decimal = bags.decimal().into();
+    let mut data = DataPreparation { features: names(bags), decimal, ..DataPreparation::default() };
     if experiment.data.standardise {
         let standardiser = Standardiser::learn(bags, training)?;
         (data.mean, data.std) = (standardiser.mean().to_vec(), standardiser.deviation().to_vec());
@@ -156,10 +157,11 @@ pub(crate) fn targets(config: &SetTransformerConfig, bags: &Bags) -> Result<Targ
         TaskKind::Ranking => match bags.row_labels() {
             Some(labels) => {
                 let grades = labels.numbers()?;
-                if let Some(wrong) = grades.iter().find(|grade| grade.abs() > MOST_RELEVANT) {
+                if let Some(wrong) = grades.iter().find(|grade| !(0.0..=MOST_RELEVANT).contains(*grade)) {
                     let reason =
-                        format!("has {wrong}; expected grades of at most {MOST_RELEVANT}: one counts 2^grade - 1");
-                    return Err(Error::config("data.item_target", reason));
+                        format!("has {wrong}; expected grades from 0 to {MOST_RELEVANT}: one counts 2^grade - 1");
+                    let hint = "move and scale the grades of the file, so that 0 is that of rows that matter least";
+                    return Err(Error::config("data.item_target", reason).with_hint(hint));
                 }
                 Targets::Relevance(singles(&grades))
             }

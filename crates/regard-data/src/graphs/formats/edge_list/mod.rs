@@ -57,7 +57,14 @@ pub fn parse(nodes: &str, nodes_path: &Path, edges: &str, edges_path: &Path, opt
     }
     let names = std::mem::take(&mut read.types).into_sorted(&mut types);
     all.node_types = if read.columns.kind.is_some() { types } else { Vec::new() };
-    let origin = Origin { path: nodes_path.to_path_buf(), node: "node", merged, notes, ..Origin::default() };
+    let origin = Origin {
+        path: nodes_path.to_path_buf(),
+        node: "node",
+        merged,
+        notes,
+        decimal: table.shown.or(edge_table.shown),
+        ..Origin::default()
+    };
     let graphs = all.finish(Kinds { types: names, ..kinds }, kinds_of_edges, origin)?;
     read.finish(graphs)
 }
@@ -205,6 +212,12 @@ impl Nodes {
             added.map_err(|reason| row.error("", format!("the edge {reason}")))
         })?;
         let merged = listed.iter().map(|one| one.merged).sum();
+        let one_way: usize = listed.iter().map(EdgeList::one_way).sum();
+        if one_way > 0 {
+            let edges = if one_way == 1 { "1 edge is" } else { &*format!("{one_way} edges are") };
+            self.notes
+                .push(format!("{edges} listed one way and used both ways (`data.directed=true` keeps the direction)"));
+        }
         let names = if columns.kind.is_some() { self.sort_edge_types(types) } else { Vec::new() };
         Ok((Kinds { types: names, columns: columns.names() }, merged))
     }

@@ -31,9 +31,17 @@ fn both_tables_make_graphs() {
 fn one_graph_needs_names_alone() {
     let graphs = read("n\nu\nv\nw\n", "from,to\nu,v\n", &ReadOptions::default()).unwrap();
     assert_eq!((graphs.len(), graphs.nodes(), graphs.edges(), graphs.census().isolated), (1, 3, 2, 1));
+    let one_way = |edges: &str| {
+        let graphs = read("n\nu\nv\nw\n", edges, &ReadOptions::default()).unwrap();
+        graphs.notes().iter().find(|note| note.contains("listed one way")).cloned()
+    };
+    let expected = "1 edge is listed one way and used both ways (`data.directed=true` keeps the direction)";
+    assert_eq!(one_way("source,target\nu,v\nv,w\nw,v\nw,w\n").as_deref(), Some(expected));
+    assert_eq!(one_way("source,target\nu,v\nv,u\n"), None);
     let directed = ReadOptions { directed: true, ..ReadOptions::default() };
     let graphs = read("n\nu\nv\n", "from,to\nu,v\nu,v\n", &directed).unwrap();
     assert_eq!((graphs.in_offsets(), graphs.census().repeated), (&[0, 0, 2][..], 1));
+    assert!(graphs.notes().iter().all(|note| !note.contains("one way")));
 }
 
 /// The edges of a graph of the nodes `a` and `b` as pairs of names, their features, and the notes on the columns.

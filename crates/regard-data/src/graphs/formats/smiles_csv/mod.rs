@@ -57,7 +57,8 @@ pub fn parse(text: &str, path: &Path, options: &ReadOptions) -> Result<Graphs> {
     let roles = [Some(&smiles), id.as_ref(), split.as_ref()].into_iter().flatten().chain(&targets);
     let left_out = table.header.left_out(roles, NO_ROLE);
     let notes: Vec<String> = table.marks.clone().into_iter().chain(left_out).collect();
-    let mut origin = Origin { path: path.to_path_buf(), node: "atom", notes, ..Origin::default() };
+    let mut origin =
+        Origin { path: path.to_path_buf(), node: "atom", notes, decimal: table.shown, ..Origin::default() };
     let (mut texts, mut parts) = (Vec::new(), Vec::new());
     let mut read = Molecules { all: GraphsBuilder::default(), types: options.rule.vocabulary(), rule: options.rule };
     let mut rows = table.rows_before;

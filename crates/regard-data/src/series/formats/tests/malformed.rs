@@ -87,8 +87,8 @@ fn fields_that_are_no_number() {
 #[test]
 fn stamps_that_do_not_fit() {
     let one_way = "all dates of a file must have the same format, with an offset from UTC or without; `--date-format` (`data.date_format`) gives one that is not detected, such as `%d.%m.%Y %H:%M` or `excel`, and `--date` (`data.date`) names the column";
-    let finer =
-        "the frequency is the most common distance between stamps; `--frequency` (`data.frequency`) gives another";
+    let common = "the frequency is the most common distance between stamps; ";
+    let round = "correct this one, or round all of them: a frequency with a step for all would leave most steps empty";
     let give = |frequency: &str| ReadOptions { frequency: Some(frequency.parse().unwrap()), ..wide() };
     check(&[
         (
@@ -135,7 +135,27 @@ fn stamps_that_do_not_fit() {
             "date,a\n2020-01-01 00:00,1\n2020-01-01 01:00,2\n2020-01-01 02:00,1\n2020-01-01 03:10,2\n",
             wide(),
             &format!(
-                "a.csv:5: field `date`: does not match the frequency of the other stamps, expected `2020-01-01 03:00` or `2020-01-01 04:00`, every hour | {finer}"
+                "a.csv:5: field `date`: does not match the frequency of the other stamps, expected `2020-01-01 03:00` or `2020-01-01 04:00`, every hour | {common}`--frequency \"10 minutes\"` (`data.frequency`) has a step for all of them"
+            ),
+        ),
+        // The first stamp that is off, and not the last; seconds would leave nearly all steps empty.
+        (
+            "date,a\n2020-01-01 00:00:00,1\n2020-01-01 01:00:00,1\n2020-01-01 02:00:00,2\n2020-01-01 03:00:01,1\n2020-01-01 04:00:02,1\n",
+            wide(),
+            &format!(
+                "a.csv:5: field `date`: does not match the frequency of the other stamps, expected `2020-01-01 03:00:00` or `2020-01-01 04:00:00`, every hour | {common}{round}"
+            ),
+        ),
+        (
+            "date,a\n2020-01-01 00:00,1\n2020-01-01 01:30,1\n2020-01-01 03:00,2\n",
+            give("hour"),
+            "a.csv:3: field `date`: does not match the frequency of the other stamps, expected `2020-01-01 01:00` or `2020-01-01 02:00`, every hour | `--frequency \"90 minutes\"` (`data.frequency`) has a step for all of them",
+        ),
+        (
+            "t,a\n0,1\n10,1\n20,1\n25,2\n",
+            wide(),
+            &format!(
+                "a.csv:5: field `t`: does not match the frequency of the other stamps, expected `20` or `30`, every 10 steps | {common}`--frequency \"5 steps\"` (`data.frequency`) has a step for all of them"
             ),
         ),
         (
@@ -198,7 +218,7 @@ fn options_that_do_not_fit() {
             text,
             ReadOptions { layout: TableLayout::Long, ..wide() },
             "a.csv:1: has no column of ids, expected one of `unique_id`, `item_id`, `series_id`, `ts_id` | \
-             name it by `--id` (the columns are `date`, `load`, `heat`)",
+             name it by `--id` (`data.id`); the columns are `date`, `load`, `heat`",
         ),
         (
             text,

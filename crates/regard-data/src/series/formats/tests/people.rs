@@ -104,7 +104,9 @@ fn texts_beside_the_names_of_series_are_left_out() {
     let found = read(text);
     assert_eq!(found.report.guessed, Some(["store".into(), "sales".into()]));
     assert_eq!((found.panel.len(), found.report.skipped.clone()), (2, vec!["extra".to_owned()]));
-    assert!(found.report.to_string().contains("columns not read: extra (`--target` and `--covariates`"));
+    assert!(
+        found.report.to_string().contains("columns not read: extra; `--target` (`data.columns`) and `--covariates`")
+    );
     let two = said(&text.replace(",x", ",5").replace(",y", ",5").replace(",z", ",5"), &ReadOptions::default());
     assert!(two.contains("`store`") && two.contains("`--target sales`"), "{two}");
     let one = ReadOptions { columns: Some(vec!["extra".into()]), ..ReadOptions::default() };
@@ -247,7 +249,11 @@ fn values_of_the_future_may_stand_in_a_file_of_their_own() {
     let one = &read.panel.series()[0];
     assert_eq!((one.len(), &one.covariates()[0][..]), (3, &[10.0, 11.0, 12.0, 13.0, 14.0][..]));
     assert_eq!(read.report.future, 2);
-    assert!(read.report.to_string().contains("columns not read: weather (`--covariates`"), "{}", read.report);
+    assert!(
+        read.report.to_string().contains("columns not read: weather; `--covariates` (`data.future_covariates`)"),
+        "{}",
+        read.report
+    );
     let long = "store;date;sold;promo\nn;2021-01-01;1;yes\nn;2021-01-02;2;no\ns;2021-01-01;3;no\ns;2021-01-02;4;no\n";
     let ahead = "date,store,promo\n2021-01-03,s,no\n2021-01-03,n,yes\n2021-01-04,s,yes\n2021-01-04,n,no\n";
     let read = with_future(long, ahead, &["promo"]).unwrap();

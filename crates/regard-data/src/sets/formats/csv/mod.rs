@@ -24,7 +24,10 @@ use std::path::Path;
 use self::columns::Columns;
 use super::builder::BagsBuilder;
 use super::{Layout, ReadOptions};
+use crate::error::shown;
+use crate::labels::Labels;
 use crate::sets::{Bags, FeatureNames};
+use crate::table::values::is_missing_text;
 use crate::table::{Column, Header, Row, Rows, Table};
 use crate::{Error, Result};
 
@@ -86,7 +89,8 @@ fn with_header(table: &Table<'_>, columns: Columns, options: &ReadOptions) -> Re
     let names = FeatureNames::Named(columns.features.names());
     let target = columns.target.as_ref().map(|column| column.name.as_str());
     let bags = gathered.finish(names, table.header.line, target, options.target_optional)?;
-    Ok(bags.with_notes(columns.features.notes))
+    let notes = columns.features.notes.into_iter().chain(note_on_labels(&bags)).collect();
+    Ok(bags.with_notes(notes).with_decimal(table.shown))
 }
 
 fn without_header(mut rows: Rows<'_>, first: &Header<'_>, options: &ReadOptions) -> Result<Bags> {
@@ -110,9 +114,19 @@ fn without_header(mut rows: Rows<'_>, first: &Header<'_>, options: &ReadOptions)
         }
         gathered.row(bag, row.line);
     }
-    let notes = rows.note().map(str::to_owned).into_iter().collect();
+    let (note, decimal) = (rows.note().map(str::to_owned), rows.decimal());
     let bags = gathered.finish(FeatureNames::Count(features.len()), 0, Some(&label.name), options.target_optional)?;
-    Ok(bags.with_notes(notes))
+    let notes = note.into_iter().chain(note_on_labels(&bags)).collect();
+    Ok(bags.with_notes(notes).with_decimal(decimal))
+}
+
+/// A sentence about a label that may say that there is none.
+fn note_on_labels(bags: &Bags) -> Option<String> {
+    let Some(Labels::Words(words)) = bags.labels() else { return None };
+    let first = words.iter().find(|word| is_missing_text(word))?;
+    let count = words.iter().filter(|word| is_missing_text(word)).count();
+    let bags = if count == 1 { "1 bag".to_owned() } else { format!("{count} bags") };
+    Some(format!("label `{}` of {bags} is a class like any other; leave out their rows if it is missing", shown(first)))
 }
 
 /// The label that a row says.

@@ -287,6 +287,23 @@ fn cut_and_damaged_texts_never_panic() {
 }
 
 #[test]
+fn labels_that_may_be_missing_are_said() {
+    let read = |text: &str| parse(text, Path::new("bags.csv"), &options()).unwrap().notes().to_vec();
+    let expected = ["label `NA` of 2 bags is a class like any other; leave out their rows if it is missing"];
+    assert_eq!(read("id,y,a\nu,NA,1\nv,yes,2\nw,NA,3\nw,NA,4\n"), expected);
+    assert!(read("id,y,a\nu,no,1\nv,yes,2\n").is_empty());
+}
+
+#[test]
+fn a_decimal_comma_that_numbers_show_is_known() {
+    let read = |text: &str| parse(text, Path::new("bags.csv"), &options()).unwrap().decimal();
+    let comma = Some(crate::table::numbers::Decimal::Comma);
+    assert_eq!(read("id;y;a\nu;1;4.123,56\nv;0;12,5\n"), comma);
+    assert_eq!(read("id;y;a\nu;1;4.000\nv;0;6.000\n"), None);
+    assert_eq!(read("id,y,a\nu,1,4.5\nv,0,6\n"), None);
+}
+
+#[test]
 fn numbers_have_the_decimal_mark_that_is_given() {
     let text = "id,y,a\nu,1,\"1,000\"\nv,1,\"2,500\"\n";
     let read = |decimal| parse(text, Path::new("bags.csv"), &ReadOptions { decimal, ..options() }).unwrap();

@@ -164,6 +164,10 @@ fn rows_that_are_one_stop_have_the_same_times() {
         with(&text, &TableOptions { duplicates: Some(duplicates), ..capacity(9.0) })
     };
     assert_eq!(of("3,20,5", Duplicates::Sum).unwrap().0.sites().len(), 2);
+    let elsewhere = "id,x,y,demand,due\nd,0,0,,\na,1,1,2,20\na,9,1,2,20\n";
+    let error = with(elsewhere, &TableOptions { duplicates: Some(Duplicates::Sum), ..capacity(9.0) }).unwrap_err();
+    let expected = "t.csv:4: field `id`: stands at another place than on line 3, and one stop has one place";
+    assert_eq!(error.to_string(), expected);
     let error = of("3,30,5", Duplicates::Sum).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -172,6 +176,84 @@ fn rows_that_are_one_stop_have_the_same_times() {
     assert!(error.hint().unwrap().contains("--duplicates keep"));
     assert!(of("3,20,7", Duplicates::Sum).unwrap_err().to_string().contains("field `service`"));
     assert_eq!(of("3,30,5", Duplicates::Keep).unwrap().0.sites().len(), 3);
+}
+
+#[test]
+fn the_row_of_the_depot_is_not_skipped() {
+    let skip = TableOptions { skip_bad: true, ..capacity(9.0) };
+    let error = with("id,x,y,demand\ndepot,0.0.1,0,0\na,1,0,0\nb,2,0,5\n", &skip).unwrap_err();
+    let expected = "t.csv:2: is the depot and cannot be read; --skip-bad skips other rows alone";
+    assert_eq!(error.to_string(), expected);
+    let tour = TableOptions { skip_bad: true, ..TableOptions::default() };
+    let (instance, _) = with("id,x,y\na,0.0.1,0\nb,1,0\nc,2,0\n", &tour).unwrap();
+    assert_eq!(instance.sites().ids(), ["b", "c"]);
+}
+
+#[test]
+fn times_are_read_in_the_units_of_their_columns() {
+    let windows = |text: &str| {
+        let (instance, notes) = with(text, &capacity(9.0)).unwrap_or_else(|error| panic!("{error}"));
+        let instance = instance.downcast_ref::<Cvrptw>().unwrap();
+        let of = |values: &[f64]| values[1];
+        let windows = instance.windows();
+        ([of(&windows.ready), of(&windows.due), of(&windows.service)], notes)
+    };
+    let (found, notes) = windows("id,x,y,demand,ready,due,Standzeit (h)\nd,0,0,,6:00,18:00,\na,9,0,2,8:00,9:00,0.5\n");
+    assert_eq!(found, [480.0, 540.0, 30.0]);
+    assert!(
+        notes.texts().iter().any(|note| note == "column `Standzeit (h)`: `0.5` is read as 30 minutes"),
+        "{notes:?}"
+    );
+    let (found, _) =
+        windows("# speed: 60\nid,x,y,demand,ready (h),due_h,service_time_sec\nd,0,0,,,,\na,9,0,2,8,9.5,90\n");
+    assert_eq!(found, [480.0, 570.0, 1.5]);
+    // Hours alone may be those of the distances.
+    let (found, notes) = windows("id,x,y,demand,ready (h),due (h)\nd,0,0,,,\na,9,0,2,8,9.5\n");
+    assert_eq!(found, [8.0, 9.5, 0.0]);
+    assert!(
+        notes.texts().iter().any(|note| note.contains("times are hours, and so are those of driving")),
+        "{notes:?}"
+    );
+    let (found, notes) = windows("id,x,y,demand,ready (min),due\nd,0,0,,,\na,9,0,2,8,9.5\n");
+    assert_eq!(found, [8.0, 9.5, 0.0]);
+    assert!(!notes.texts().iter().any(|note| note.contains("times are")), "{notes:?}");
+    let (found, _) = windows("id,x,y,demand,ready,due\nd,0,0,,,\na,9,0,2,8:30 AM, 12:15 p.m.\n");
+    assert_eq!(found, [510.0, 735.0, 0.0]);
+}
+
+#[test]
+fn times_of_day_without_a_role_are_said() {
+    let notes = |text: &str| with(text, &capacity(9.0)).unwrap().1;
+    let text = "id,x,y,demand,first visit,last visit\nd,0,0,,6:00,18:00\na,9,0,2,8:00,\n";
+    let expected = "routes do not keep times: `first visit`, `last visit` not used; `--column ready=NAME`, `--column \
+                    due=NAME`, `--column service=NAME` gives one a role";
+    assert!(notes(text).texts().iter().any(|note| note == expected), "{:?}", notes(text));
+    let long = "# max_length: 99\nid,x,y,demand,von,bis\nd,0,0,,0,900\na,9,0,2,50,60\n";
+    let expected = "routes do not keep times: `von`, `bis` not used; time windows and `max_length` do not go together";
+    assert!(notes(long).texts().iter().any(|note| note == expected), "{:?}", notes(long));
+}
+
+#[test]
+fn comments_that_are_nearly_options_are_said() {
+    let rows = "id,x,y,demand,ready,due\nd,0,0,,0,900\na,9,0,2,50,60\n";
+    for (comment, meant) in [
+        ("vehicle: 1", "did you mean `vehicles: N`?"),
+        ("max_vehicles: 1", "did you mean `vehicles: N`?"),
+        ("Speed (km/h): 40", "did you mean `speed: N`?"),
+        ("servicetime: 5", "did you mean `service_time: N`?"),
+        ("max_length: 5", "the table is vehicle routing with time windows (demand, ready, due, service)"),
+    ] {
+        let (_, notes) = with(&format!("# {comment}\n{rows}"), &capacity(9.0)).unwrap();
+        let expected = format!("line 1: `{comment}` is not used: {meant}");
+        assert!(notes.texts().contains(&expected), "{notes:?}");
+    }
+    for comment in ["seed: 5", "customers: 20", "Solomon's R101, best: 1637.7", "vehicles: many"] {
+        let read = with(&format!("# {comment}\n{rows}"), &capacity(9.0));
+        assert!(
+            read.map_or(true, |(_, notes)| notes.texts().iter().all(|note| !note.contains("not used"))),
+            "{comment}"
+        );
+    }
 }
 
 #[test]
@@ -193,9 +275,10 @@ fn fields_that_are_no_times_of_day_are_explained_by_what_they_are() {
     };
     let leave_out = "`--column ready=` leaves the column out";
     for other in ["8:00", ""] {
-        for field in ["6:75", "-6:00", "49:00"] {
+        for field in ["6:75", "-6:00", "49:00", "13:00 PM", "2026-03-01 08:00"] {
             let expected = format!(
-                "the hours of a time of day go from 0 to 48, its minutes and seconds from 0 to 59; {leave_out}"
+                "a time of day is H:MM or H:MM:SS, also with AM or PM, without a date; hours go to 48, as 30:00 is 6:00 \
+                 of the next day; {leave_out}"
             );
             assert!(hint(field, other).starts_with(&expected), "{field} {other}: {}", hint(field, other));
         }
