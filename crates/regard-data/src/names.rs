@@ -134,6 +134,22 @@ pub fn list<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
+/// The first `most` of some names and how many more there are.
+///
+/// ```
+/// use regard_data::names::first_of;
+///
+/// let names = || ["a", "b", "c"].into_iter().map(String::from);
+/// assert_eq!(first_of(2, names()), "a, b and 1 more");
+/// assert_eq!(first_of(3, names()), "a, b, c");
+/// ```
+#[must_use]
+pub fn first_of(most: usize, names: impl ExactSizeIterator<Item = String>) -> String {
+    let more = names.len().saturating_sub(most);
+    let shown = names.take(most).collect::<Vec<_>>().join(", ");
+    if more == 0 { shown } else { format!("{shown} and {more} more") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

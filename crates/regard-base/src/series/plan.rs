@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 use regard_data::metrics::forecast::mase_scale;
+use regard_data::names::first_of;
 use regard_data::{Error, Result};
 
 use super::budget::Budget;
@@ -340,13 +341,12 @@ impl Plan {
     /// several; `None` where there are none.
     #[must_use]
     pub fn named_series(&self, found: &[usize], verbs: [&str; 2]) -> Option<String> {
-        let shown: Vec<String> = found.iter().take(MOST_NAMED).map(|series| self.name(*series)).collect();
+        let names = first_of(MOST_NAMED, found.iter().map(|series| self.name(*series)));
         let [one, several] = verbs;
-        match (found.len(), found.len() - shown.len()) {
-            (0, _) => None,
-            (1, _) => Some(format!("series {} {one}", shown[0])),
-            (_, 0) => Some(format!("series {} {several}", shown.join(", "))),
-            (_, more) => Some(format!("series {} and {more} more {several}", shown.join(", "))),
+        match found.len() {
+            0 => None,
+            1 => Some(format!("series {names} {one}")),
+            _ => Some(format!("series {names} {several}")),
         }
     }
 
@@ -423,17 +423,14 @@ impl Plan {
             self.warnings.push(format!("the last {rows} no value; the forecast begins after them"));
         }
         let earlier: Vec<(usize, usize)> = ended.into_iter().filter(|(_, rows)| *rows > all).collect();
-        let shown = earlier.iter().take(MOST_NAMED);
-        let shown: Vec<String> = shown.map(|(series, rows)| format!("{} ({rows})", self.name(*series))).collect();
-        let names = shown.join(", ");
-        let names = match (&earlier[..], earlier.len() - shown.len()) {
-            ([], _) => return,
-            ([(series, 1)], _) => format!("the last row of series {} has", self.name(*series)),
-            ([(series, rows)], _) => format!("the last {rows} rows of series {} have", self.name(*series)),
-            (_, 0) => format!("the last rows of series {names} have"),
-            (_, more) => format!("the last rows of series {names} and {more} more have"),
+        let with_rows = |(series, rows): &(usize, usize)| format!("{} ({rows})", self.name(*series));
+        let rows_have = match &earlier[..] {
+            [] => return,
+            [(series, 1)] => format!("the last row of series {} has", self.name(*series)),
+            [(series, rows)] => format!("the last {rows} rows of series {} have", self.name(*series)),
+            _ => format!("the last rows of series {} have", first_of(MOST_NAMED, earlier.iter().map(with_rows))),
         };
-        self.warnings.push(format!("{names} no value; intervals are as wide as those of so many steps later"));
+        self.warnings.push(format!("{rows_have} no value; intervals are as wide as those of so many steps later"));
     }
 }
 

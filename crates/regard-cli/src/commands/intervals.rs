@@ -41,20 +41,26 @@ pub(super) fn with_intervals<F: Family>(
         ));
         return Ok(Predicted::Numbers { tasks, values, intervals: vec![] });
     };
+    let counts = errors.counts();
+    if counts.len() != tasks.len() {
+        let what = format!(
+            "{}: validation_errors.json has {} tasks, the model {}",
+            args.model.display(),
+            counts.len(),
+            tasks.len()
+        );
+        return Err(Failure::new(what).hint("the file is that of another model; remove it").into());
+    }
     let mut intervals = Vec::new();
     for &level in levels {
         let Some(half_widths) = errors.half_widths(level) else {
             let needed = examples_needed(level);
-            let counts = errors.counts();
             let (at, found) = counts.iter().enumerate().min_by_key(|(_, count)| **count).unwrap_or((0, &0));
-            let of = if counts.len() > 1 {
-                tasks.get(at).map_or(String::new(), |name| format!(" of `{name}`"))
-            } else {
-                String::new()
+            let need = format!("intervals of {level} % need {needed} validation examples");
+            let what = match &tasks[..] {
+                [_] => format!("{need} with a target; the model has {found}"),
+                several => format!("{need} of every target; the model has {found} of `{}`", several[at]),
             };
-            let each = if of.is_empty() { "with a target" } else { "of every target" };
-            let what =
-                format!("intervals of {level} % need {needed} validation examples {each}; the model has {found}{of}");
             if !args.levels.is_empty() {
                 let hint = "give a lower level, or train with more validation examples";
                 return Err(Failure::new(format!("--levels: {what}")).hint(hint).into());
@@ -62,15 +68,6 @@ pub(super) fn with_intervals<F: Family>(
             printer.note(&format!("{what}: left out; --levels gives other levels"));
             continue;
         };
-        if half_widths.len() != tasks.len() {
-            let what = format!(
-                "{}: validation_errors.json has {} tasks, the model {}",
-                args.model.display(),
-                half_widths.len(),
-                tasks.len()
-            );
-            return Err(Failure::new(what).hint("the file is that of another model; remove it").into());
-        }
         intervals.push(Intervals { level, half_widths });
     }
     Ok(Predicted::Numbers { tasks, values, intervals })

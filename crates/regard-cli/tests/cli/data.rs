@@ -74,6 +74,20 @@ fn a_wrong_tour_is_the_answer_no() {
 }
 
 #[test]
+fn a_malformed_file_keeps_no_other_from_being_checked() {
+    let folder = folder_with("in.tsp", PENTAGON);
+    for name in ["bad.tsp", "worse.tsp"] {
+        fs::write(folder.path().join(name), PENTAGON.replacen("1 ", "1 ? ", 1)).unwrap();
+    }
+    let said = regard(folder.path(), &["data", "check", "bad.tsp", "in.tsp", "worse.tsp"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.out.contains("in.tsp") && !said.out.contains("bad.tsp"), "{said:?}");
+    for fragment in ["error: bad.tsp:", "error: worse.tsp:", "error: 2 of 3 files cannot be read"] {
+        assert!(said.err.contains(fragment), "{fragment}: {said:?}");
+    }
+}
+
+#[test]
 fn files_of_graphs_of_all_formats_are_described() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| {

@@ -86,7 +86,11 @@ impl Labelled {
             classes: names.len(),
             future_covariates: read.panel.covariates().len(),
             static_covariates: read.panel.statics().len(),
-            data: SeriesPreparation { classes: names, ..learnt(&read.panel, &training, experiment.data.standardise) },
+            data: SeriesPreparation {
+                classes: names,
+                decimal: read.report.decimal.into(),
+                ..learnt(&read.panel, &training, experiment.data.standardise)
+            },
             ..experiment.model.clone()
         };
         let panel = at_scale(&read.panel, &config)?;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use regard_base::series::{Budget, ForecastOptions, PredictionInterval, Progress, forecast_with};
 use regard_data::cancel;
+use regard_data::names::first_of;
 use regard_data::series::formats::forecasts::{Forecast, Forecasts, Interval};
 use regard_data::series::formats::{Read, ReadOptions, ReadReport, read};
 use regard_data::series::{Frequency, Panel, Part, Scaler, Unit, Window};
@@ -453,18 +454,12 @@ impl SeriesModel {
 
     /// A sentence on series that are too short for the network.
     fn too_short(&self, panel: &Panel, short: &[usize]) -> String {
-        let shown: Vec<String> =
-            short.iter().take(MOST_NAMED).map(|at| format!("`{}`", panel.series()[*at].name())).collect();
-        let more = match short.len() - shown.len() {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let (names, has) = (shown.join(", "), if short.len() == 1 { "has" } else { "have" });
+        let names = first_of(MOST_NAMED, short.iter().map(|at| format!("`{}`", panel.series()[*at].name())));
+        let (has, them) = if short.len() == 1 { ("has", "it") } else { ("have", "them") };
         format!(
-            "series {names}{more} {has} fewer than the {} rows that the network looks back: base forecasters alone \
-             forecast {}",
-            self.config.look_back,
-            if short.len() == 1 { "it" } else { "them" }
+            "series {names} {has} fewer than the {} rows that the network looks back: base forecasters alone forecast \
+             {them}",
+            self.config.look_back
         )
     }
 

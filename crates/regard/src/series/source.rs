@@ -71,7 +71,7 @@ pub fn read_options(data: &SeriesData, model: Option<&PatchTstConfig>) -> Result
         label_optional: model.is_some(),
         covariates: data.future_covariates.clone(),
         statics: data.static_covariates.clone(),
-        decimal: data.decimal.mark(),
+        decimal: model.map_or(data.decimal, |model| data.decimal.or(model.data.decimal)).mark(),
         known_covariates: model.map(|model| model.data.future_covariates.clone()),
         known_statics: model.map(|model| model.data.static_covariates.clone()),
         ..ReadOptions::default()
@@ -228,6 +228,7 @@ impl Source {
                 static_covariates: names(self.panel.statics()),
                 static_covariate_mean: known.statics.0.clone(),
                 static_covariate_std: known.statics.1.clone(),
+                decimal: self.report.decimal.into(),
                 ..SeriesPreparation::default()
             },
             ..model.clone()

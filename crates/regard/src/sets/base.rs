@@ -21,6 +21,14 @@ fn has_base(kind: TaskKind) -> bool {
     matches!(kind, TaskKind::Classification | TaskKind::Regression)
 }
 
+/// A sentence about the task that could have base learners and has none.
+pub(super) fn note(kind: TaskKind) -> Option<&'static str> {
+    (kind == TaskKind::Counting).then_some(
+        "no base learners beside the network: a task of counting has none; `task.kind = \"regression\"` has some, and \
+         predicts counts as numbers",
+    )
+}
+
 /// The views from which a target is learnt: totals of columns are for numbers alone, as classes of sets are found no better
 /// with them.
 fn views_for(target: &Target, mut views: Vec<View>) -> Vec<View> {

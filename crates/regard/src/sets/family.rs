@@ -104,8 +104,11 @@ impl Family for Sets {
         data.source.has_validation()
     }
 
-    fn warnings(Context { config, data, .. }: &Context<'_, Self>) -> Vec<String> {
-        data.source.notes().iter().cloned().chain(numbers_as_classes(&config.data.classes)).collect()
+    fn warnings(Context { config, experiment, data, .. }: &Context<'_, Self>) -> Vec<String> {
+        let is_compared = experiment.eval.blend && experiment.data.source == SourceKind::File;
+        let without_base = is_compared.then(|| base::note(config.task)).flatten().map(str::to_owned);
+        let of_classes = numbers_as_classes(&config.data.classes);
+        data.source.notes().iter().cloned().chain(of_classes).chain(without_base).collect()
     }
 
     const NOT_INHERITED: &'static [&'static str] = &NOT_INHERITED;

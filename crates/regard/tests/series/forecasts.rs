@@ -5,6 +5,7 @@ use std::fs;
 use std::sync::Arc;
 
 use regard::data::series::formats::ReadOptions;
+use regard::experiment::DecimalMark;
 use regard::series::SeriesExperiment;
 use regard::series::experiment::SeriesData;
 use regard::series::local_forecast::{LocalForecastOptions, NETWORK, PRETRAINED, forecast};
@@ -40,6 +41,24 @@ fn forecasts_are_learnt_and_go_past_the_end() {
     }
     let far = model.forecast(&series.panel, 9, &[]).unwrap_err().to_string();
     assert!(far.contains("9") && far.contains('8'), "{far}");
+}
+
+#[test]
+fn numbers_of_other_files_have_the_decimal_mark_of_training() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, decimals: &str| {
+        let rows = (0..200).map(|day| format!("{day};5.{:03}{decimals}\n", day % 7));
+        let path = folder.path().join(name);
+        fs::write(&path, format!("step;sold\n{}", rows.collect::<String>())).unwrap();
+        path
+    };
+    let (half, whole) = (write("half.csv", ",5"), write("whole.csv", ""));
+    let out = folder.path().join("run");
+    run(&experiment(&half, &[]), &out, false, Some(1)).unwrap();
+    let model = SeriesModel::open(&out, &Device::flex()).unwrap();
+    let first = |data: &SeriesData| model.read(&whole, data).unwrap().own.series()[0].values()[0];
+    assert_eq!(first(&model.columns()), 5000.0);
+    assert_eq!(first(&SeriesData { decimal: DecimalMark::Point, ..model.columns() }), 5.0);
 }
 
 #[test]

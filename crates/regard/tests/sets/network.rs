@@ -267,6 +267,16 @@ fn counts_are_whole_numbers_from_zero() {
     let mut learner = SetLearner::new(&experiment, &Device::flex()).unwrap();
     let losses: Vec<f64> = (0..200).map(|_| learner.learn().unwrap().get("loss").unwrap()).collect();
     assert!(losses[199] < losses[0], "{losses:?}");
+    let (limits, mut warnings) = (Limits { steps: Some(1), ..Limits::default() }, vec![]);
+    let out = folder.path().join("run");
+    let training = Training { experiment: experiment.clone(), out, resume: false, limits, command: "test".into() };
+    let mut observe = |event: &Event| {
+        if let Event::Warning(text) = event {
+            warnings.push(text.clone());
+        }
+    };
+    train(&training, &Device::flex(), &mut observe).unwrap();
+    assert!(warnings.iter().any(|one| one.contains("a task of counting has none")), "{warnings:?}");
     let text = fs::read_to_string(&path).unwrap().replace(",1\n", ",-1\n");
     fs::write(&path, text).unwrap();
     let error = SetLearner::new(&experiment, &Device::flex()).err().unwrap().to_string();

@@ -12,7 +12,7 @@ use regard::routing::{Instance, formats, registry};
 
 use super::{Outcome, make_folder, read_instance};
 use crate::args::{CheckArgs, Generate, GenerateJob, GraphArgs, ShowArgs, TableArgs, VerifyArgs};
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::report::data::{CheckReport, GenerateReport, InstanceSummary, SolutionCheck, VerifyReport};
 use crate::report::graph_data::GraphSummary;
 use crate::report::progress::Progress;
@@ -87,43 +87,61 @@ fn write(path: &Path, instance: &Instance, format: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Reads every file, and checks the solution if one is given. A malformed file is an error; a solution that violates
-/// a constraint is a failed check.
+/// Reads every file, and checks the solution if one is given. A malformed file is an error, which keeps no other from being
+/// checked; a solution that violates a constraint is a failed check.
 pub(super) fn check(args: &CheckArgs, printer: &mut Printer) -> anyhow::Result<Outcome> {
-    if args.solution.is_some() && args.files.len() > 1 {
+    let several = args.files.len() > 1;
+    if args.solution.is_some() && several {
         return Err(Failure::new("--solution is one solution, but there are several instances")
             .hint("check one instance at a time")
             .into());
     }
-    let mut outcome = Outcome::Done;
+    let (mut outcome, mut malformed) = (Outcome::Done, 0);
     for file in &args.files {
-        if let Some(graphs) = graphs_of(file, &args.graphs, &args.table, printer)? {
-            if args.solution.is_some() {
-                return Err(
-                    Failure::new(format!("--solution does not apply to {}, a file of graphs", file.display())).into()
-                );
+        match report_of(file, args, printer) {
+            Ok(FileReport::Graphs(summary)) if printer.json() => printer.object(&summary)?,
+            Ok(FileReport::Graphs(summary)) => printer.result(&summary.line())?,
+            Ok(FileReport::Instance(report)) => {
+                if !report.ok() {
+                    outcome = Outcome::No;
+                }
+                if printer.json() {
+                    printer.object(&report)?;
+                } else {
+                    printer.result(&report.plain())?;
+                }
             }
-            let summary = GraphSummary::new(file, &graphs, 0);
-            if printer.json() {
-                printer.object(&summary)?;
-            } else {
-                printer.result(&summary.line())?;
+            Err(error) if several => {
+                failure::print(&error);
+                malformed += 1;
             }
-            continue;
-        }
-        let instance = read_instance(file, &args.table.options(), printer)?;
-        let found = args.solution.as_deref().map(|path| check_solution(path, &instance)).transpose()?;
-        let checked = CheckReport::new(file, &instance, found);
-        if !checked.ok() {
-            outcome = Outcome::No;
-        }
-        if printer.json() {
-            printer.object(&checked)?;
-        } else {
-            printer.result(&checked.plain())?;
+            Err(error) => return Err(error),
         }
     }
-    Ok(outcome)
+    match malformed {
+        0 => Ok(outcome),
+        _ => Err(Failure::new(format!("{malformed} of {} files cannot be read", args.files.len())).into()),
+    }
+}
+
+/// The report of a file.
+enum FileReport {
+    Graphs(GraphSummary),
+    Instance(CheckReport),
+}
+
+fn report_of(file: &Path, args: &CheckArgs, printer: &Printer) -> anyhow::Result<FileReport> {
+    if let Some(graphs) = graphs_of(file, &args.graphs, &args.table, printer)? {
+        if args.solution.is_some() {
+            return Err(
+                Failure::new(format!("--solution does not apply to {}, a file of graphs", file.display())).into()
+            );
+        }
+        return Ok(FileReport::Graphs(GraphSummary::new(file, &graphs, 0)));
+    }
+    let instance = read_instance(file, &args.table.options(), printer)?;
+    let found = args.solution.as_deref().map(|path| check_solution(path, &instance)).transpose()?;
+    Ok(FileReport::Instance(CheckReport::new(file, &instance, found)))
 }
 
 /// Checks a solution against its instance, by code that is independent of the solver.

@@ -108,9 +108,9 @@ impl Extent<'_> {
 /// The series of a table and its layout; `None` for one with a row for each series.
 fn table(rows: Rows<'_>, options: &ReadOptions, extent: Extent<'_>) -> Result<(Read, Option<TableLayout>)> {
     let rows = rows.with_marks(options.decimal)?;
-    let (marks, encoding) = (rows.note().map(str::to_owned), rows.encoding());
+    let (marks, decimal, encoding) = (rows.note().map(str::to_owned), rows.decimal(), rows.encoding());
     let (mut read, layout) = of_rows(rows, options, extent)?;
-    read.report.marks = marks;
+    (read.report.marks, read.report.decimal) = (marks, decimal);
     read.report.encoding = encoding.get().note().map(str::to_owned);
     Ok((read, layout))
 }
@@ -207,6 +207,7 @@ fn report_of(panel: &Panel, timeline: Option<&Timeline>) -> Result<ReadReport> {
         skipped: Vec::new(),
         guessed: None,
         marks: None,
+        decimal: None,
         stamps: timeline.and_then(|timeline| timeline.note.clone()),
         notes: Vec::new(),
         encoding: None,
@@ -317,6 +318,9 @@ pub struct ReadReport {
     /// A sentence about a title above the header, and about the decimal mark where numbers have commas.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub marks: Option<String>,
+    /// The decimal mark of the numbers: as given, else a comma where they show it.
+    #[serde(skip)]
+    pub decimal: Option<Decimal>,
     /// A sentence about time stamps that could be read in another way: with several offsets from universal time, or days
     /// as Excel counts them.
     #[serde(skip_serializing_if = "Option::is_none")]

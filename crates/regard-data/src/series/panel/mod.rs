@@ -303,9 +303,19 @@ impl Panel {
                 Error::invalid(format!("series `{}`", shown(name)), format!("is not in the file{near}"))
             })
         };
-        let places: Vec<usize> = names.iter().map(find).collect::<Result<_>>()?;
+        self.select_places(&names.iter().map(find).collect::<Result<Vec<usize>>>()?)
+    }
+
+    /// The panel with the series at these places, in this order.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a place that occurs twice, and where there is none.
+    ///
+    /// # Panics
+    /// If there is no such series.
+    pub fn select_places(&self, places: &[usize]) -> Result<Self> {
         let series = places.iter().map(|at| self.series[*at].clone()).collect();
-        let labels = self.labels.as_ref().map(|labels| labels.select(&places));
+        let labels = self.labels.as_ref().map(|labels| labels.select(places));
         Self::with_names(self.clock.clone(), series, self.covariates.clone(), self.statics.clone())?.with_labels(labels)
     }
 }

@@ -537,10 +537,8 @@ impl Roles {
         }
         if !others.is_empty() {
             const MOST: usize = 12;
-            let more = others.len().saturating_sub(MOST);
-            others.truncate(MOST);
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            notes.add(format!("columns not used: {}{more} (--column ROLE=NAME gives one a role)", list(&others)));
+            let shown = names::first_of(MOST, others.iter().map(|name| format!("`{name}`")));
+            notes.add(format!("columns not used: {shown} (--column ROLE=NAME gives one a role)"));
         }
     }
 

@@ -277,8 +277,8 @@ pub fn solve_watched<S: SolverInstance>(
     // A search that was cancelled ends early, with a solution that nobody waits for.
     regard_data::cancel::check();
     if let Err(broken) = instance.check(&search.tour) {
-        // Without a cost the tour is none that was found: what was refused says more.
-        let refused = search.refused.as_deref().filter(|_| search.cost.is_infinite());
+        // The tour is none that was found: what was refused says more.
+        let refused = search.refused.as_deref();
         let broken = refused.and_then(|solution| instance.check(solution).err()).unwrap_or(broken);
         return Err(not_found(instance, broken.into()));
     }

@@ -268,7 +268,7 @@ impl<S: SolverInstance> Search<'_, S> {
     fn offer(&mut self, solution: Vec<usize>) -> bool {
         let copy = self.cost.is_infinite().then(|| solution.clone());
         let Some(solution) = self.instance.repair(solution) else {
-            self.refused = copy.or(self.refused.take());
+            self.refused = copy;
             return false;
         };
         let cost = self.instance.cost(&solution);

@@ -12,7 +12,7 @@ pub use regard_base::series::{BackTest, Budget, MemberReport, Progress, Stage};
 use regard_base::series::{ForecastOptions, Forecasts as BaseForecasts, Member, Members, OriginKind, Plan as Origins};
 use regard_data::series::formats::Read;
 use regard_data::series::formats::forecasts::{Forecast, Forecasts, Interval};
-use regard_data::series::{Panel, Series, Window};
+use regard_data::series::{Series, Window};
 
 use self::plan::Plan;
 use super::SeriesLearner;
@@ -301,7 +301,7 @@ impl Job {
         let plan = Plan::of(&read.panel, options, origins.seasons(), first.offset)?;
         // Forecasts after the training and the weights of the network take time as well.
         let budget = self.budget().share(LEARNING).without(origins.finish());
-        let seen = Read { panel: of_series(&read.panel, &plan.series)?, report: read.report.clone() };
+        let seen = Read { panel: read.panel.select_places(&plan.series)?, report: read.report.clone() };
         let (model, early) = self.trained(&plan, &seen, first.offset, &budget.share(FIRST_NETWORK), sender)?;
         // Series that are too short have none.
         let mut forecasts = vec![vec![vec![]; origins.origins().len()]; read.panel.len()];
@@ -359,16 +359,6 @@ impl Job {
         })?;
         Ok((SeriesModel::new(learner.config(), learner.evaluated()?, Some(experiment), &self.device), early))
     }
-}
-
-/// The panel with these series alone.
-fn of_series(panel: &Panel, places: &[usize]) -> Result<Panel> {
-    if places.len() == panel.len() {
-        return Ok(panel.clone());
-    }
-    let series = places.iter().map(|at| panel.series()[*at].clone()).collect();
-    let (covariates, statics) = (panel.covariates().to_vec(), panel.statics().to_vec());
-    Ok(Panel::with_names(panel.clock().clone(), series, covariates, statics)?)
 }
 
 /// A model's forecasts of all series after all rows but so many at the end, `[series][horizon]`.

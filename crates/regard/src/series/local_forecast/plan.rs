@@ -66,9 +66,7 @@ impl Plan {
             _ => (SEASONS * season).max(longest.unwrap_or(0) + season).max(horizon),
         };
         let look_back = wanted.min(LONGEST).min(shortest - others).max(SHORTEST);
-        let place = |at: &usize| (panel.series()[*at].start(), rows(*at));
-        let is_aligned = series.iter().all(|at| place(at) == place(&series[0]));
-        let together = if is_aligned { series.len() } else { 1 };
+        let together = if panel.select_places(&series)?.is_aligned() { series.len() } else { 1 };
         Ok(Self { series, needed, look_back, horizon, season, batch: (ROWS / together).clamp(1, 32) })
     }
 

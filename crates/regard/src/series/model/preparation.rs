@@ -4,6 +4,7 @@ use regard_data::series::Scaler;
 use serde::{Deserialize, Serialize};
 
 use super::PatchTstConfig;
+use crate::experiment::DecimalMark;
 use crate::store::ranges::{distinct, finite, length, statistics};
 use crate::{Error, Result};
 
@@ -35,6 +36,9 @@ pub struct SeriesPreparation {
     pub static_covariate_std: Vec<f64>,
     /// Names of the classes.
     pub classes: Vec<String>,
+    /// The decimal mark of the training table: that of other files, unless it is given.
+    #[serde(default, skip_serializing_if = "DecimalMark::is_auto")]
+    pub decimal: DecimalMark,
     /// Levels for which `interval_widths` stand, in percent.
     pub interval_levels: Vec<f64>,
     /// Half widths of the intervals that held that share of the validation values, `[levels][horizon]`, in

@@ -123,8 +123,8 @@ fn without_header(mut rows: Rows<'_>, first: &Header<'_>, options: &ReadOptions)
 /// A sentence about a label that may say that there is none.
 fn note_on_labels(bags: &Bags) -> Option<String> {
     let Some(Labels::Words(words)) = bags.labels() else { return None };
-    let first = words.iter().find(|word| is_missing_text(word))?;
-    let count = words.iter().filter(|word| is_missing_text(word)).count();
+    let missing: Vec<&String> = words.iter().filter(|word| is_missing_text(word)).collect();
+    let (first, count) = (missing.first()?, missing.len());
     let bags = if count == 1 { "1 bag".to_owned() } else { format!("{count} bags") };
     Some(format!("label `{}` of {bags} is a class like any other; leave out their rows if it is missing", shown(first)))
 }
