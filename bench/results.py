@@ -74,7 +74,7 @@ COLLECTIONS = {
 }
 # Conditions that a reader of the accuracy tables has to know; results/papers.md has the details.
 GRAPH_NOTE = (
-    "Conditions: one seed per row, two where a deviation is shown (the paper has four); the training molecules of ZINC are "
+    "Conditions: one seed per row, several where a deviation is shown (the paper has four); the training molecules of ZINC are "
     "another sample of the same set, on which the authors' code has the errors of ours; CLUSTER and PATTERN are generated with the published procedure. Details: [results/papers.md](results/papers.md).\n"
 )
 SERIES_NOTE = (
