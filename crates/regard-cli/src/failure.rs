@@ -49,6 +49,50 @@ pub(crate) fn print(error: &anyhow::Error) {
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
+/// Files that failed, of several: each is reported when it is met, and the command goes on with the others.
+pub(crate) struct FailedFiles {
+    count: usize,
+    of: usize,
+}
+
+impl FailedFiles {
+    /// None yet of so many files.
+    pub(crate) fn among(files: usize) -> Self {
+        Self { count: 0, of: files }
+    }
+
+    /// The result for a file, or `None` where its error is reported. Errors that are not `of_file` alone, and that of
+    /// a single file, end the command.
+    pub(crate) fn pass<T>(
+        &mut self,
+        found: anyhow::Result<T>,
+        of_file: impl FnOnce(&anyhow::Error) -> bool,
+    ) -> anyhow::Result<Option<T>> {
+        match found {
+            Ok(found) => Ok(Some(found)),
+            Err(error) if self.of > 1 && of_file(&error) => {
+                print(&error);
+                self.count += 1;
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// If true, no file failed.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// An error where files failed: a sentence on `2 of 3 files`.
+    pub(crate) fn end(&self, sentence: impl FnOnce(&str) -> String) -> anyhow::Result<()> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::new(sentence(&format!("{} of {} files", self.count, self.of))).into())
+    }
+}
+
 fn label(word: &str) -> String {
     if crate::report::colour_on_stderr() { format!("\x1b[1;31m{word}\x1b[0m") } else { word.to_owned() }
 }

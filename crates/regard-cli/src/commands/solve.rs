@@ -12,7 +12,7 @@ use regard::routing::local_search::BestCost;
 
 use super::{Outcome, make_folder, read_instance, train};
 use crate::args::{SolveJob, SolveTask};
-use crate::failure::{self, Failure};
+use crate::failure::{FailedFiles, Failure};
 use crate::models::Networks;
 use crate::report::json::{self, SolveResult};
 use crate::report::progress::Progress;
@@ -36,11 +36,11 @@ pub(super) fn run(job: &SolveJob, device: &Device, printer: &mut Printer) -> any
         options.warm_start = Some(warm_start(path, instance)?);
     }
     let networks = Networks::of(instances.iter().map(Instance::problem), job.model.clone(), device)?;
-    let (mut places, mut unsolved) = (job.places.as_ref(), Unsolved::among(instances.len()));
+    let (mut places, mut unsolved) = (job.places.as_ref(), FailedFiles::among(instances.len()));
     for (number, (task, instance)) in job.tasks.iter().zip(&instances).enumerate() {
         let network = networks.get(instance.problem());
         let found = searched(network.map(|(network, _)| network), &task.file, instance, &options, printer);
-        let solution = unsolved.pass(found)?;
+        let solution = unsolved.pass(found, is_unsolved)?;
         if let Some(solution) = &solution {
             let written = write(task, instance, solution)?;
             let model = network.map(|(_, info)| info.name.as_str());
@@ -57,49 +57,23 @@ pub(super) fn run(job: &SolveJob, device: &Device, printer: &mut Printer) -> any
         }
     }
     // Nor is one in which a file has no solution.
-    printer.end_of_part(places.filter(|_| unsolved.count == 0))?;
+    printer.end_of_part(places.filter(|_| unsolved.is_empty()))?;
     if !printer.json() {
         printer.note(&plain::model_lines(&networks));
     }
-    unsolved.end()
+    unsolved.end(unsolved_files)?;
+    Ok(Outcome::Done)
 }
 
-/// Files for which no solution was found: each is reported when it is met, and others are solved nevertheless.
-pub(super) struct Unsolved {
-    pub(super) count: usize,
-    of: usize,
+/// If true, no solution was found for a file, which says nothing about others.
+pub(super) fn is_unsolved(error: &anyhow::Error) -> bool {
+    let root = error.downcast_ref::<regard::Error>().map(regard::Error::root);
+    matches!(root, Some(regard::Error::Data(regard::data::Error::Infeasible { .. })))
 }
 
-impl Unsolved {
-    /// None yet of so many files.
-    pub(super) fn among(files: usize) -> Self {
-        Self { count: 0, of: files }
-    }
-
-    /// The solution, or `None` where it is reported that there is none.
-    pub(super) fn pass<T>(&mut self, found: anyhow::Result<T>) -> anyhow::Result<Option<T>> {
-        let infeasible = |error: &anyhow::Error| {
-            let root = error.downcast_ref::<regard::Error>().map(regard::Error::root);
-            matches!(root, Some(regard::Error::Data(regard::data::Error::Infeasible { .. })))
-        };
-        match found {
-            Ok(found) => Ok(Some(found)),
-            Err(error) if self.of > 1 && infeasible(&error) => {
-                failure::print(&error);
-                self.count += 1;
-                Ok(None)
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Done, where all files have a solution.
-    pub(super) fn end(&self) -> anyhow::Result<Outcome> {
-        if self.count == 0 {
-            return Ok(Outcome::Done);
-        }
-        Err(Failure::new(format!("no solution was found for {} of {} files", self.count, self.of)).into())
-    }
+/// The error of files without a solution.
+pub(super) fn unsolved_files(files: &str) -> String {
+    format!("no solution was found for {files}")
 }
 
 /// Solves the instance of a file; a terminal shows the stage, the best cost so far and the time.

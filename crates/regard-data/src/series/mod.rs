@@ -32,7 +32,7 @@ mod split;
 mod windows;
 
 pub use self::clock::{Clock, Frequency, Unit};
-pub use self::panel::{Panel, Series};
+pub use self::panel::{Panel, Series, are_aligned};
 pub use self::scaler::{Scaler, moments};
 pub use self::split::{Part, Parts, Split};
 pub use self::windows::{Window, Windows, fill_missing};

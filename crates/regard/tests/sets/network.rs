@@ -41,10 +41,12 @@ fn experiment(name: &str, sets: &[&str]) -> SetExperiment {
 }
 
 fn run(experiment: &SetExperiment, out: &Path, resume: bool, steps: Option<u64>) -> regard::Result<Trained> {
+    train(&training(experiment, out, resume, steps), &Device::flex(), &mut |_: &Event| {})
+}
+
+fn training(experiment: &SetExperiment, out: &Path, resume: bool, steps: Option<u64>) -> Training<SetExperiment> {
     let limits = Limits { steps, ..Limits::default() };
-    let training =
-        Training { experiment: experiment.clone(), out: out.to_owned(), resume, limits, command: "test".into() };
-    train(&training, &Device::flex(), &mut |_: &Event| {})
+    Training { experiment: experiment.clone(), out: out.to_owned(), resume, limits, command: "test".into() }
 }
 
 /// Bags of two numbers a row; the class says whether a first number is above 2, the size is what the
@@ -267,14 +269,13 @@ fn counts_are_whole_numbers_from_zero() {
     let mut learner = SetLearner::new(&experiment, &Device::flex()).unwrap();
     let losses: Vec<f64> = (0..200).map(|_| learner.learn().unwrap().get("loss").unwrap()).collect();
     assert!(losses[199] < losses[0], "{losses:?}");
-    let (limits, mut warnings) = (Limits { steps: Some(1), ..Limits::default() }, vec![]);
-    let out = folder.path().join("run");
-    let training = Training { experiment: experiment.clone(), out, resume: false, limits, command: "test".into() };
+    let mut warnings = vec![];
     let mut observe = |event: &Event| {
         if let Event::Warning(text) = event {
             warnings.push(text.clone());
         }
     };
+    let training = training(&experiment, &folder.path().join("run"), false, Some(1));
     train(&training, &Device::flex(), &mut observe).unwrap();
     assert!(warnings.iter().any(|one| one.contains("a task of counting has none")), "{warnings:?}");
     let text = fs::read_to_string(&path).unwrap().replace(",1\n", ",-1\n");

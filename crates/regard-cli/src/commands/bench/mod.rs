@@ -16,10 +16,10 @@ use regard::routing::formats::{self, Instance};
 
 pub(super) use self::paper::paper;
 pub(super) use self::trained::trained;
-use super::solve::Unsolved;
+use super::solve::{is_unsolved, unsolved_files};
 use super::{Outcome, read_instance};
 use crate::args::BenchLibJob;
-use crate::failure::Failure;
+use crate::failure::{FailedFiles, Failure};
 use crate::models::Networks;
 use crate::report::Printer;
 use crate::report::bench::{Library, Solved};
@@ -36,11 +36,11 @@ pub(super) fn library(job: BenchLibJob, device: &Device, printer: &mut Printer) 
     let problems = instances.iter().map(|(_, instance)| instance.problem());
     let networks = Networks::of(problems, job.model.clone(), device)?;
     let progress = Progress::new(printer, instances.len(), "instances");
-    let (mut solved, mut unsolved) = (Vec::with_capacity(instances.len()), Unsolved::among(instances.len()));
+    let (mut solved, mut unsolved) = (Vec::with_capacity(instances.len()), FailedFiles::among(instances.len()));
     for (i, (path, instance)) in instances.iter().enumerate() {
         let network = networks.get(instance.problem()).map(|(network, _)| network);
         let found = solve_instance(network, instance, &job.options).with_context(|| path.display().to_string());
-        let Some(solution) = unsolved.pass(found)? else { continue };
+        let Some(solution) = unsolved.pass(found, is_unsolved)? else { continue };
         if let Some(folder) = &job.out {
             std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
             let stem = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
@@ -54,11 +54,12 @@ pub(super) fn library(job: BenchLibJob, device: &Device, printer: &mut Printer) 
     let library = Library::new(&job.folder, solved);
     if printer.json() {
         printer.object(&library)?;
-        printer.end_of_part(places.as_ref().filter(|_| unsolved.count == 0))?;
+        printer.end_of_part(places.as_ref().filter(|_| unsolved.is_empty()))?;
     } else {
         printer.result(&library.plain())?;
     }
-    unsolved.end()
+    unsolved.end(unsolved_files)?;
+    Ok(Outcome::Done)
 }
 
 /// The instances of the folder and of those in it, by path.

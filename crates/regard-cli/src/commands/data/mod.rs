@@ -12,7 +12,7 @@ use regard::routing::{Instance, formats, registry};
 
 use super::{Outcome, make_folder, read_instance};
 use crate::args::{CheckArgs, Generate, GenerateJob, GraphArgs, ShowArgs, TableArgs, VerifyArgs};
-use crate::failure::{self, Failure};
+use crate::failure::{FailedFiles, Failure};
 use crate::report::data::{CheckReport, GenerateReport, InstanceSummary, SolutionCheck, VerifyReport};
 use crate::report::graph_data::GraphSummary;
 use crate::report::progress::Progress;
@@ -90,18 +90,18 @@ fn write(path: &Path, instance: &Instance, format: &str) -> anyhow::Result<()> {
 /// Reads every file, and checks the solution if one is given. A malformed file is an error, which keeps no other from being
 /// checked; a solution that violates a constraint is a failed check.
 pub(super) fn check(args: &CheckArgs, printer: &mut Printer) -> anyhow::Result<Outcome> {
-    let several = args.files.len() > 1;
-    if args.solution.is_some() && several {
+    if args.solution.is_some() && args.files.len() > 1 {
         return Err(Failure::new("--solution is one solution, but there are several instances")
             .hint("check one instance at a time")
             .into());
     }
-    let (mut outcome, mut malformed) = (Outcome::Done, 0);
+    let (mut outcome, mut malformed) = (Outcome::Done, FailedFiles::among(args.files.len()));
     for file in &args.files {
-        match report_of(file, args, printer) {
-            Ok(FileReport::Graphs(summary)) if printer.json() => printer.object(&summary)?,
-            Ok(FileReport::Graphs(summary)) => printer.result(&summary.line())?,
-            Ok(FileReport::Instance(report)) => {
+        match malformed.pass(report_of(file, args, printer), |_| true)? {
+            None => {}
+            Some(FileReport::Graphs(summary)) if printer.json() => printer.object(&summary)?,
+            Some(FileReport::Graphs(summary)) => printer.result(&summary.line())?,
+            Some(FileReport::Instance(report)) => {
                 if !report.ok() {
                     outcome = Outcome::No;
                 }
@@ -111,17 +111,10 @@ pub(super) fn check(args: &CheckArgs, printer: &mut Printer) -> anyhow::Result<O
                     printer.result(&report.plain())?;
                 }
             }
-            Err(error) if several => {
-                failure::print(&error);
-                malformed += 1;
-            }
-            Err(error) => return Err(error),
         }
     }
-    match malformed {
-        0 => Ok(outcome),
-        _ => Err(Failure::new(format!("{malformed} of {} files cannot be read", args.files.len())).into()),
-    }
+    malformed.end(|files| format!("{files} cannot be read"))?;
+    Ok(outcome)
 }
 
 /// The report of a file.

@@ -255,7 +255,7 @@ impl Panel {
     /// If true, all series begin together and are equally long, as those of a wide file are.
     #[must_use]
     pub fn is_aligned(&self) -> bool {
-        self.series.iter().all(|one| one.start == self.series[0].start && one.len() == self.series[0].len())
+        are_aligned(self.series.iter())
     }
 
     /// The stamp of a value of a series, or of one after its last.
@@ -318,6 +318,13 @@ impl Panel {
         let labels = self.labels.as_ref().map(|labels| labels.select(places));
         Self::with_names(self.clock.clone(), series, self.covariates.clone(), self.statics.clone())?.with_labels(labels)
     }
+}
+
+/// If true, these series begin together and are equally long.
+pub fn are_aligned<'s>(series: impl IntoIterator<Item = &'s Series>) -> bool {
+    let mut places = series.into_iter().map(|one| (one.start, one.len()));
+    let first = places.next();
+    places.all(|place| Some(place) == first)
 }
 
 fn distinct<'n>(what: &str, names: impl Iterator<Item = &'n str>) -> Result<()> {

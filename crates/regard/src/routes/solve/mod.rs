@@ -278,8 +278,8 @@ pub fn solve_watched<S: SolverInstance>(
     regard_data::cancel::check();
     if let Err(broken) = instance.check(&search.tour) {
         // The tour is none that was found: what was refused says more.
-        let refused = search.refused.as_deref();
-        let broken = refused.and_then(|solution| instance.check(solution).err()).unwrap_or(broken);
+        let refused = search.refused.and_then(|solution| instance.check(&solution).err());
+        let broken = refused.unwrap_or(broken);
         return Err(not_found(instance, broken.into()));
     }
     let Search { tour, cost, stages, .. } = search;

@@ -1,6 +1,6 @@
 //! The sizes of the networks for a file, and their training.
 
-use regard_data::series::Panel;
+use regard_data::series::{Panel, are_aligned};
 
 use super::LocalForecastOptions;
 use crate::series::experiment::{
@@ -66,7 +66,8 @@ impl Plan {
             _ => (SEASONS * season).max(longest.unwrap_or(0) + season).max(horizon),
         };
         let look_back = wanted.min(LONGEST).min(shortest - others).max(SHORTEST);
-        let together = if panel.select_places(&series)?.is_aligned() { series.len() } else { 1 };
+        let is_aligned = are_aligned(series.iter().map(|at| &panel.series()[*at]));
+        let together = if is_aligned { series.len() } else { 1 };
         Ok(Self { series, needed, look_back, horizon, season, batch: (ROWS / together).clamp(1, 32) })
     }
 
