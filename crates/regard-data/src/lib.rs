@@ -20,6 +20,7 @@ pub mod pickle;
 pub mod predictions;
 pub mod progress;
 pub mod random;
+pub mod ranges;
 pub mod series;
 pub mod sets;
 pub mod split;

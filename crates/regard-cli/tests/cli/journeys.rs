@@ -281,7 +281,7 @@ fn tables_of_nodes_and_edges_may_have_text_and_missing_values() {
         writeln!(edges, "n{node},n{},{},{years}", (node + 1) % 60, ["friend", "kin"][node % 2]).unwrap();
     }
     let folder = folder("nodes.csv", &nodes);
-    fs::write(folder.path().join("edges.csv"), edges).unwrap();
+    fs::write(folder.path().join("edges.csv"), &edges).unwrap();
     let train = [
         "train",
         "graphs/cora",
@@ -297,7 +297,15 @@ fn tables_of_nodes_and_edges_may_have_text_and_missing_values() {
     let said = regard(folder.path(), &train).done();
     assert!(said.err.contains("nodes: missing values: 12 of `age`"), "{said:?}");
     assert!(said.err.contains("edges: missing values: 15 of `years`"), "{said:?}");
-    let found = regard(folder.path(), &["predict", "--model", "run", "nodes.csv", "--json"]).done().json();
+    let said = regard(folder.path(), &["predict", "--model", "run", "nodes.csv", "--json"]).done();
+    assert!(!said.err.contains("far outside"), "{said:?}");
+    let found = said.json();
+    let months = edges.replace(",friend,8\n", ",friend,96\n");
+    assert_ne!(months, edges);
+    fs::write(folder.path().join("months.csv"), months).unwrap();
+    let said = regard(folder.path(), &["predict", "--model", "run", "nodes.csv", "--edges", "months.csv"]).done();
+    let note = "edges: values far outside those of training: `years` (96; 0 to 8 in training)";
+    assert!(said.err.contains(note), "{said:?}");
     let nodes = found[0]["nodes"].as_array().unwrap();
     let right = nodes.iter().enumerate().filter(|(at, node)| (node["prediction"] == "yes") == (at % 3 == 0)).count();
     assert!(right > 50, "{right} of 60: {found}");

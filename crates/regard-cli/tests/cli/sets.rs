@@ -80,6 +80,11 @@ fn a_model_of_groups_is_trained_measured_and_asked() {
     assert!(plain.out.contains("n,2,yes") && plain.out.contains("m,1,no"), "{plain:?}");
     let rows = fs::read_to_string(folder.path().join("rows.csv")).unwrap();
     assert_eq!(rows.lines().next(), Some("id,row,line,importance"));
+    assert!(!plain.err.contains("values far outside"), "{plain:?}");
+    fs::write(folder.path().join("cents.csv"), "age,amount,customer\n1,0,n\n3,900,n\n2,50,m\n").unwrap();
+    let cents = regard(folder.path(), &["predict", "--model", "run", "cents.csv"]).done();
+    let note = "values far outside those of training: `amount` (900; 0 to 9 in training); predictions from them";
+    assert!(cents.err.contains(note), "{cents:?}");
     let shown = regard(folder.path(), &["model", "show", "run", "--json"]);
     assert_eq!((shown.json()["kind"].as_str(), shown.code), (Some("set-transformer"), Some(0)));
 }

@@ -4,6 +4,8 @@
 
 use std::ops::RangeInclusive;
 
+use regard_data::ranges::ColumnRanges;
+
 use crate::{Error, Result};
 
 /// Settings and their values.
@@ -62,6 +64,15 @@ pub(crate) fn statistics(key: &str, means: &[f64], deviations: &[f64], count: us
     finite(&mean, means)?;
     let good = |by: f64| by > 0.0 && by <= MOST;
     every(&deviations.iter().map(|&by| (deviation.as_str(), by)).collect::<Vec<_>>(), good, "a number above 0")
+}
+
+/// Ranges of columns that were learnt from data: finite numbers that rise, as many as there are columns, or none.
+pub(crate) fn of_columns(key: &str, ranges: &ColumnRanges, count: usize) -> Result<()> {
+    length(key, ranges.len(), count, true)?;
+    match ranges.is_sound() {
+        true => Ok(()),
+        false => Err(Error::config(key, "has a range that is none; expected finite numbers, the smaller one first")),
+    }
 }
 
 /// Numbers that single precision holds.

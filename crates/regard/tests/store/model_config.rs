@@ -3,6 +3,7 @@
 use std::fs;
 
 use crate::checkpoint::small;
+use regard::data::ranges::ColumnRanges;
 use regard::graphs::GraphTransformerConfig;
 use regard::graphs::model::{GraphPreparation, PositionKind};
 use regard::graphs::task::GraphTask;
@@ -86,10 +87,16 @@ fn complaint<C: NetworkConfig>(config: &C, change: impl Fn(&mut Value)) -> Optio
     C::from_json(&value).err().map(|error| error.to_string())
 }
 
+/// Ranges of so many columns.
+fn ranges(columns: usize) -> ColumnRanges {
+    ColumnRanges::of(columns, [vec![0.0; columns], vec![1.0; columns]].iter().map(Vec::as_slice))
+}
+
 #[test]
 fn statistics_of_graphs_are_checked() {
     let config = GraphTransformerConfig {
         node_types: 2,
+        node_numbers: 1,
         outputs: 2,
         task: GraphTask::Regression,
         positions: PositionKind::RandomWalk,
@@ -101,6 +108,7 @@ fn statistics_of_graphs_are_checked() {
             target_std: vec![0.5, 3.0],
             position_mean: vec![0.0, 0.5, 0.25],
             position_std: vec![1.0, 0.5, 0.25],
+            node_ranges: ranges(1),
             ..GraphPreparation::default()
         },
         ..GraphTransformerConfig::graph_transformer_2021()
@@ -120,6 +128,8 @@ fn statistics_of_graphs_are_checked() {
         ("tasks", json!(["a"]), "`data.tasks`: has 1 values; expected 2"),
         ("position_mean", json!([0.0, 0.5]), "`data.position_mean`: has 2 values; expected 3"),
         ("position_std", json!([1.0, 0.5]), "`data.position_std`: has 2 values; expected 3"),
+        ("node_ranges", json!([null, null]), "`data.node_ranges`: has 2 values; expected 1"),
+        ("edge_ranges", json!([[0.0, 1.0]]), "`data.edge_ranges`: has 1 values; expected 0"),
     ] {
         let found = complaint(key, wrong.clone()).unwrap_or_else(|| panic!("{key} {wrong} is taken"));
         assert!(found.contains(expected), "expected `{expected}`, found `{found}`");
@@ -168,15 +178,24 @@ fn statistics_of_series_are_checked() {
 
 #[test]
 fn statistics_of_sets_are_checked() {
-    let data = DataPreparation { mean: vec![1.0], std: vec![2.0], target_std: 1.0, ..DataPreparation::default() };
+    let data = DataPreparation {
+        mean: vec![1.0],
+        std: vec![2.0],
+        ranges: ranges(1),
+        target_std: 1.0,
+        ..DataPreparation::default()
+    };
     let config = SetTransformerConfig { inputs: 1, data, ..SetTransformerConfig::set_transformer_2019() };
     let complaint = |key: &str, wrong: Value| complaint(&config, |value| value["data"][key] = wrong.clone());
     assert_eq!(complaint("mean", json!([2.0])), None);
     // A feature that is the same in all training rows.
     assert_eq!(complaint("std", json!([0.0])), None);
+    assert_eq!(complaint("ranges", json!([null])), None);
     for (key, wrong, expected) in [
         ("mean", json!([1.0, 2.0]), "`data.mean`: has 2 values; expected 1"),
         ("std", json!([-1.0]), "`data.std`: is -1; expected 0 or more"),
+        ("ranges", json!([[0.0, 1.0], null]), "`data.ranges`: has 2 values; expected 1"),
+        ("ranges", json!([[1.0, 0.0]]), "`data.ranges`: has a range that is none; expected finite numbers"),
         ("features", json!(["x", "y"]), "`data.features`: has 2 values; expected 1"),
         ("target_mean", json!(1e308), "expected a finite number of single precision"),
         ("target_std", json!(-1.0), "`data.target_std`: is -1; expected 0 or more"),

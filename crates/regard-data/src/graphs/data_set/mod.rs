@@ -11,6 +11,7 @@ use super::graph::Graph;
 use super::targets::{Level, Parts, Targets};
 use crate::error::shown;
 use crate::names::FeatureNames;
+use crate::ranges::ColumnRanges;
 use crate::table::numbers::Decimal;
 use crate::{Error, Result};
 
@@ -156,10 +157,36 @@ impl Graphs {
             };
             (0..width).map(of_column).collect()
         };
-        let nodes: Vec<usize> = graphs.iter().flat_map(|&graph| self.nodes_of(graph)).collect();
-        let edges: Vec<usize> =
-            nodes.iter().flat_map(|&node| self.in_offsets[node]..self.in_offsets[node + 1]).collect();
+        let [nodes, edges] = self.rows_of(graphs);
         [mean(&self.node_features, &nodes), mean(&self.edge_features, &edges)]
+    }
+
+    /// The nodes of some graphs, and the edges that end in them.
+    fn rows_of(&self, graphs: &[usize]) -> [Vec<usize>; 2] {
+        let nodes: Vec<usize> = graphs.iter().flat_map(|&graph| self.nodes_of(graph)).collect();
+        let edges = nodes.iter().flat_map(|&node| self.in_offsets[node]..self.in_offsets[node + 1]).collect();
+        [nodes, edges]
+    }
+
+    /// The ranges of the numbers of the nodes and of the edges of some graphs.
+    #[must_use]
+    pub fn ranges(&self, graphs: &[usize]) -> [ColumnRanges; 2] {
+        let of = |features: &Features, rows: &[usize]| {
+            let width = features.width();
+            ColumnRanges::of(width, rows.iter().map(|row| &features.dense[row * width..(row + 1) * width]))
+        };
+        let [nodes, edges] = self.rows_of(graphs);
+        [of(&self.node_features, &nodes), of(&self.edge_features, &edges)]
+    }
+
+    /// The same graphs with notes on numbers of nodes and of edges that lie far outside these ranges of training.
+    #[must_use]
+    pub fn with_notes_on_ranges(mut self, [nodes, edges]: [&ColumnRanges; 2]) -> Self {
+        for (word, features, ranges) in [("nodes", &self.node_features, nodes), ("edges", &self.edge_features, edges)] {
+            let note = ranges.note(&features.kinds().columns, &features.dense);
+            self.origin.notes.extend(note.map(|note| format!("{word}: {note}")));
+        }
+        self
     }
 
     /// The same graphs with these numbers, one for each column of nodes and of edges, where values are missing.

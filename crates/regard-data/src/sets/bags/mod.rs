@@ -165,6 +165,13 @@ impl Bags {
         self
     }
 
+    /// The same bags with one more note.
+    #[must_use]
+    pub fn with_note(mut self, note: String) -> Self {
+        self.notes.push(note);
+        self
+    }
+
     pub(super) fn with_decimal(mut self, decimal: Option<Decimal>) -> Self {
         self.decimal = decimal;
         self
@@ -259,7 +266,7 @@ impl Bags {
         self.row_labels.as_ref()
     }
 
-    /// Columns of the file that were left out, and columns with missing values, a sentence each.
+    /// Columns of the file that were left out, columns with missing values, and whatever was added, a sentence each.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.notes

@@ -2,6 +2,7 @@
 
 use burn::tensor::Device;
 use regard_data::graphs::Graphs;
+use regard_data::ranges::ColumnRanges;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,7 +12,7 @@ use crate::experiment::DecimalMark;
 use crate::graphs::task::{GraphTask, LevelName};
 use crate::store::layout::ParamSpec;
 use crate::store::network::{CardText, NetworkConfig, check_version, from_object};
-use crate::store::ranges::{distinct, finite, length, shares, statistics, whole};
+use crate::store::ranges::{distinct, finite, length, of_columns, shares, statistics, whole};
 use crate::store::renamed;
 use crate::train::shapes;
 use crate::{Error, Result};
@@ -79,6 +80,12 @@ pub struct GraphPreparation {
     /// Mean of each number of an edge.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub edge_mean: Vec<f64>,
+    /// Ranges of the numbers of nodes in training; empty for files whose numbers have no names.
+    #[serde(skip_serializing_if = "ColumnRanges::is_empty")]
+    pub node_ranges: ColumnRanges,
+    /// Ranges of the numbers of edges.
+    #[serde(skip_serializing_if = "ColumnRanges::is_empty")]
+    pub edge_ranges: ColumnRanges,
     /// Names of the targets.
     pub tasks: Vec<String>,
     /// Names of the classes.
@@ -248,6 +255,8 @@ impl GraphTransformerConfig {
             length(key, means.len(), count, true)?;
             finite(key, means)?;
         }
+        of_columns("data.node_ranges", &data.node_ranges, self.node_numbers)?;
+        of_columns("data.edge_ranges", &data.edge_ranges, self.edge_numbers)?;
         match self.task {
             GraphTask::Classification => length("data.classes", data.classes.len(), self.outputs, true)?,
             GraphTask::Regression | GraphTask::Labels => length("data.tasks", data.tasks.len(), self.outputs, true)?,

@@ -219,7 +219,10 @@ pub(crate) fn known(config: &GraphTransformerConfig, graphs: Graphs, complete: b
     let nodes = kinds(&data.node_types, &data.node_columns, *node_numbers);
     let edges = kinds(&data.edge_types, &data.edge_columns, *edge_numbers);
     let other = Some(&data.other_node).filter(|name| !name.is_empty());
-    let graphs = graphs.align(&nodes, &edges, other.map(String::as_str))?.filled([&data.node_mean, &data.edge_mean]);
+    let graphs = graphs
+        .align(&nodes, &edges, other.map(String::as_str))?
+        .with_notes_on_ranges([&data.node_ranges, &data.edge_ranges])
+        .filled([&data.node_mean, &data.edge_mean]);
     config.check_edges(&graphs)?;
     Ok(Examples { graphs: Arc::new(graphs), positions, targets: None })
 }

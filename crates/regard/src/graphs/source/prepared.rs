@@ -68,6 +68,7 @@ pub(super) fn prepared(
     // Numbers of atoms are never missing.
     if named.contains(&true) && experiment.data.smiles.is_empty() {
         [config.data.node_mean, config.data.edge_mean] = graphs.means(&training.graphs);
+        [config.data.node_ranges, config.data.edge_ranges] = graphs.ranges(&training.graphs);
     }
     match config.task {
         GraphTask::Classification => {

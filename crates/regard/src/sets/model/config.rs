@@ -1,6 +1,7 @@
 //! Settings of a network on sets, as they stand in `config.json`.
 
 use burn::tensor::Device;
+use regard_data::ranges::ColumnRanges;
 use regard_data::sets::FeatureNames;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,7 +13,7 @@ use crate::experiment::DecimalMark;
 use crate::sets::task::TaskKind;
 use crate::store::layout::ParamSpec;
 use crate::store::network::{CardText, NetworkConfig, check_version, from_object};
-use crate::store::ranges::{distinct, finite, length, not_negative, shares, whole};
+use crate::store::ranges::{distinct, finite, length, not_negative, of_columns, shares, whole};
 use crate::store::renamed;
 use crate::train::shapes;
 use crate::{Error, Result};
@@ -30,6 +31,9 @@ pub struct DataPreparation {
     pub mean: Vec<f64>,
     /// Standard deviation of every feature.
     pub std: Vec<f64>,
+    /// Ranges of the features in training.
+    #[serde(default, skip_serializing_if = "ColumnRanges::is_empty")]
+    pub ranges: ColumnRanges,
     /// Names of the classes.
     pub classes: Vec<String>,
     /// Mean of the target.
@@ -127,7 +131,7 @@ pub struct SetTransformerConfig {
 }
 
 /// Settings in which a network may differ from the one that it begins with.
-pub(crate) const NOT_INHERITED: [&str; 11] = [
+pub(crate) const NOT_INHERITED: [&str; 12] = [
     "preset",
     "task",
     "outputs",
@@ -136,6 +140,7 @@ pub(crate) const NOT_INHERITED: [&str; 11] = [
     "dropout",
     "data.mean",
     "data.std",
+    "data.ranges",
     "data.classes",
     "data.target_mean",
     "data.target_std",
@@ -224,6 +229,7 @@ impl NetworkConfig for SetTransformerConfig {
         // A feature that is the same in all training rows has deviation 0.
         data.std.iter().try_for_each(|&std| not_negative(&[("data.std", std)]))?;
         finite("data.std", &data.std)?;
+        of_columns("data.ranges", &data.ranges, self.inputs)?;
         finite("data.target_mean", &[data.target_mean])?;
         not_negative(&[("data.target_std", data.target_std)])?;
         finite("data.target_std", &[data.target_std])

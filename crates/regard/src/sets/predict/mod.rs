@@ -34,7 +34,7 @@ pub struct SetPredictions {
 
 impl SetModel {
     /// Reads sets of a file with the columns the model was trained on, in its order; `labelled` where the
-    /// file needs targets.
+    /// file needs targets. Their notes name columns with values far outside those of training.
     ///
     /// # Errors
     /// Those of reading the file; columns that differ from those of training.
@@ -43,7 +43,11 @@ impl SetModel {
         let decimal = data.decimal.or(self.config.data.decimal);
         let data = SetData { standardise: !self.config.data.mean.is_empty(), decimal, ..data.clone() };
         let bags = read_encoded(path, &data, self.config.task, labelled, known)?;
-        Ok(bags.align(&self.config.feature_names())?)
+        let bags = bags.align(&self.config.feature_names())?;
+        Ok(match self.config.data.ranges.note(bags.names(), bags.features()) {
+            Some(note) => bags.with_note(note),
+            None => bags,
+        })
     }
 
     /// The predictions for sets; with `importance` also the attention to every item.

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use regard_data::ranges::ColumnRanges;
 use regard_data::sets::formats::{self, ReadOptions};
 use regard_data::sets::{Bags, FeatureNames, Labels, Standardiser};
 
@@ -86,7 +87,9 @@ pub(super) fn settings(
 ) -> Result<SetTransformerConfig> {
     let kind = experiment.task.kind;
     let decimal = bags.decimal().into();
-    let mut data = DataPreparation { features: names(bags), decimal, ..DataPreparation::default() };
+    let rows = training.iter().flat_map(|&bag| bags.bag(bag).chunks_exact(bags.width().max(1)));
+    let ranges = ColumnRanges::of(bags.width(), rows);
+    let mut data = DataPreparation { features: names(bags), ranges, decimal, ..DataPreparation::default() };
     if experiment.data.standardise {
         let standardiser = Standardiser::learn(bags, training)?;
         (data.mean, data.std) = (standardiser.mean().to_vec(), standardiser.deviation().to_vec());
