@@ -1,11 +1,12 @@
-//! Ranges of columns in training, and values elsewhere that lie far outside them.
+//! Ranges of columns in known rows, and values elsewhere that lie far outside them.
 
 use serde::{Deserialize, Serialize};
 
 use crate::names::{FeatureNames, first_of};
 use crate::shown;
 
-/// The smallest and the largest value of each column of numbers in training; `None` for a column without values.
+/// The smallest and the largest value of each column of numbers, in training or in the past; `None` for a column without
+/// values.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ColumnRanges(Vec<Option<[f32; 2]>>);
@@ -22,8 +23,9 @@ impl ColumnRanges {
     ///
     /// let names = FeatureNames::Named(vec!["age".into()]);
     /// let ranges = ColumnRanges::of(1, [20.0, 80.0].chunks(1));
-    /// assert_eq!(ranges.note(&names, &[85.0, 139.0]), None);
-    /// assert!(ranges.note(&names, &[7.0, 430.0]).unwrap().contains("`age` (430; 20 to 80 in training)"));
+    /// assert_eq!(ranges.note("training", &names, &[85.0, 139.0]), None);
+    /// let note = ranges.note("training", &names, &[7.0, 430.0]).unwrap();
+    /// assert!(note.contains("`age` (430; 20 to 80 in training)"));
     /// ```
     #[must_use]
     pub fn of<'r>(columns: usize, rows: impl IntoIterator<Item = &'r [f32]>) -> Self {
@@ -56,9 +58,10 @@ impl ColumnRanges {
     }
 
     /// A sentence about columns of `rows [rows, columns]` with values that lie more than one whole range outside that of
-    /// training, with the farthest of each; `None` without such values, or for other columns than those of training.
+    /// the rows that are `known`, such as "training", with the farthest of each; `None` without such values, or for another
+    /// number of columns.
     #[must_use]
-    pub fn note(&self, names: &FeatureNames, rows: &[f32]) -> Option<String> {
+    pub fn note(&self, known: &str, names: &FeatureNames, rows: &[f32]) -> Option<String> {
         if self.is_empty() || names.len() != self.len() {
             return None;
         }
@@ -80,15 +83,15 @@ impl ColumnRanges {
             return None;
         }
         let described = far.iter().map(|&(column, value, range)| {
-            let training = match range {
+            let before = match range {
                 None => "no values".to_owned(),
                 Some([low, high]) if low == high => format!("always {}", number(low)),
                 Some([low, high]) => format!("{} to {}", number(low), number(high)),
             };
-            format!("`{}` ({}; {training} in training)", shown(&names.name(column)), number(value))
+            format!("`{}` ({}; {before} in {known})", shown(&names.name(column)), number(value))
         });
         Some(format!(
-            "values far outside those of training: {}; predictions from them are guesses: are the units the same?",
+            "values far outside those of {known}: {}; predictions from them are guesses: are the units the same?",
             first_of(MOST_NAMED, described)
         ))
     }
@@ -114,19 +117,19 @@ mod tests {
 
     #[test]
     fn one_range_outside_is_not_far() {
-        assert_eq!(ranges().note(&names(), &[5.0, 5.0, NAN, -2.0, -1.0, NAN, NAN, NAN]), None);
-        assert_eq!(ranges().note(&names(), &[]), None);
-        assert_eq!(ColumnRanges::default().note(&names(), &[1e9; 4]), None);
-        assert_eq!(ranges().note(&FeatureNames::Count(2), &[1e9; 2]), None);
+        assert_eq!(ranges().note("training", &names(), &[5.0, 5.0, NAN, -2.0, -1.0, NAN, NAN, NAN]), None);
+        assert_eq!(ranges().note("training", &names(), &[]), None);
+        assert_eq!(ColumnRanges::default().note("training", &names(), &[1e9; 4]), None);
+        assert_eq!(ranges().note("training", &FeatureNames::Count(2), &[1e9; 2]), None);
     }
 
     #[test]
     fn the_farthest_value_is_named_with_its_range() {
-        let note = ranges().note(&names(), &[5.5, 5.0, NAN, -2.0, -40.0, 5.0, NAN, NAN]).unwrap();
+        let note = ranges().note("training", &names(), &[5.5, 5.0, NAN, -2.0, -40.0, 5.0, NAN, NAN]).unwrap();
         assert!(note.contains(": `a` (-40; 1 to 3 in training); predictions"), "{note}");
-        let note = ranges().note(&names(), &[2.0, 6.0, 7.0, 1e30]).unwrap();
+        let note = ranges().note("training", &names(), &[2.0, 6.0, 7.0, 1e30]).unwrap();
         assert!(note.contains("`b` (6; always 5 in training), `c` (7; no values in training), `d` (1e30;"), "{note}");
-        let note = ranges().note(&FeatureNames::Count(4), &[9.0, 6.0, 7.0, 1e30]).unwrap();
+        let note = ranges().note("training", &FeatureNames::Count(4), &[9.0, 6.0, 7.0, 1e30]).unwrap();
         assert!(note.contains("`1` (9;") && note.contains("`3` (7; no values in training) and 1 more;"), "{note}");
     }
 

@@ -1,12 +1,15 @@
 //! `regard forecast`.
 
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use regard::Device;
+use regard::data::names::FeatureNames;
+use regard::data::ranges::ColumnRanges;
 use regard::data::series::formats::forecasts::{ForecastRow, Forecasts};
 use regard::data::series::formats::{Read, ReadReport};
 use regard::data::series::{Panel, Series};
@@ -420,7 +423,8 @@ fn watched<T>(
     })
 }
 
-/// Refuses covariates that end before the horizon, and says where those of a file of their own go on after it.
+/// Refuses covariates that end before the horizon, and says where those of a file of their own go on after it, or have values
+/// far outside those of the past.
 fn check_future(args: &ForecastArgs, panel: &Panel, horizon: usize, printer: &Printer) -> anyhow::Result<()> {
     if panel.covariates().is_empty() {
         return Ok(());
@@ -442,6 +446,14 @@ fn check_future(args: &ForecastArgs, panel: &Panel, horizon: usize, printer: &Pr
         let change = if beyond == 1 { "changes" } else { "change" };
         printer.note(&format!("{file}: {rows} beyond the horizon and {change} nothing (--horizon)"));
     }
+    let rows = |of: &dyn Fn(&Series) -> Range<usize>| -> Vec<f32> {
+        let of_series = |one| of(one).flat_map(|row| one.covariates().iter().map(move |values| values[row]));
+        panel.series().iter().flat_map(of_series).collect()
+    };
+    let names = FeatureNames::Named(panel.covariates().to_vec());
+    let past = ColumnRanges::of(names.len(), rows(&|one| 0..one.len()).chunks(names.len()));
+    let future = rows(&|one| one.len()..one.len() + horizon);
+    past.note("the past", &names, &future).iter().for_each(|note| printer.note(note));
     Ok(())
 }
 

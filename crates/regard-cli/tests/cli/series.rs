@@ -480,6 +480,26 @@ fn models_of_every_task_are_measured_on_any_file_with_their_series() {
 }
 
 #[test]
+fn a_future_in_other_units_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = |steps: std::ops::Range<usize>, unit: usize| -> String {
+        let row = |step: usize| format!("{step},{},{}\n", 10 + step % 5, (2 + step % 3) * unit);
+        steps.map(row).collect()
+    };
+    let write = |name: &str, text: String| fs::write(folder.path().join(name), text).unwrap();
+    write("sales.csv", format!("step,sold,price\n{}", rows(0..60, 1)));
+    let ask = |unit: usize| {
+        write("plan.csv", format!("step,sold,price\n{}", rows(60..70, unit)));
+        let options = ["--target", "sold", "--covariates", "price", "--future", "plan.csv", "--time", "2s"];
+        regard(folder.path(), &[&["forecast", "sales.csv", "--horizon", "5"][..], &options].concat()).done()
+    };
+    let (same, cents) = (ask(1), ask(100));
+    assert!(!same.err.contains("far outside"), "{same:?}");
+    let note = "values far outside those of the past: `price` (400; 2 to 4 in the past); predictions from them";
+    assert!(cents.err.contains(note), "{cents:?}");
+}
+
+#[test]
 fn the_future_of_covariates_may_be_a_file_of_its_own() {
     let folder = tempfile::tempdir().unwrap();
     let (mut sales, mut plan) = ("step,sold,promo\n".to_owned(), "promo,step,weather\n".to_owned());

@@ -183,7 +183,7 @@ impl Graphs {
     #[must_use]
     pub fn with_notes_on_ranges(mut self, [nodes, edges]: [&ColumnRanges; 2]) -> Self {
         for (word, features, ranges) in [("nodes", &self.node_features, nodes), ("edges", &self.edge_features, edges)] {
-            let note = ranges.note(&features.kinds().columns, &features.dense);
+            let note = ranges.note("training", &features.kinds().columns, &features.dense);
             self.origin.notes.extend(note.map(|note| format!("{word}: {note}")));
         }
         self

@@ -44,7 +44,7 @@ impl SetModel {
         let data = SetData { standardise: !self.config.data.mean.is_empty(), decimal, ..data.clone() };
         let bags = read_encoded(path, &data, self.config.task, labelled, known)?;
         let bags = bags.align(&self.config.feature_names())?;
-        Ok(match self.config.data.ranges.note(bags.names(), bags.features()) {
+        Ok(match self.config.data.ranges.note("training", bags.names(), bags.features()) {
             Some(note) => bags.with_note(note),
             None => bags,
         })
