@@ -91,7 +91,7 @@ impl ColumnRanges {
             format!("`{}` ({}; {before} in {known})", shown(&names.name(column)), number(value))
         });
         Some(format!(
-            "values far outside those of {known}: {}; predictions from them are guesses: are the units the same?",
+            "values far outside those of {known}: {}; predictions from them may be wrong: are the units the same?",
             first_of(MOST_NAMED, described)
         ))
     }
