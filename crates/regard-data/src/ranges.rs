@@ -15,28 +15,26 @@ pub struct ColumnRanges(Vec<Option<[f32; 2]>>);
 const MOST_NAMED: usize = 3;
 
 impl ColumnRanges {
-    /// The ranges of these rows, `columns` numbers each; NaN is a missing value.
+    /// The ranges of so many columns with these values; NaN is a missing value.
     ///
     /// ```
     /// use regard_data::names::FeatureNames;
     /// use regard_data::ranges::ColumnRanges;
     ///
     /// let names = FeatureNames::Named(vec!["age".into()]);
-    /// let ranges = ColumnRanges::of(1, [20.0, 80.0].chunks(1));
-    /// assert_eq!(ranges.note("training", &names, &[85.0, 139.0]), None);
-    /// let note = ranges.note("training", &names, &[7.0, 430.0]).unwrap();
-    /// assert!(note.contains("`age` (430; 20 to 80 in training)"));
+    /// let ranges = ColumnRanges::of(1, |_| [20.0, 80.0]);
+    /// assert!(ranges.notes("training", &names, |_| [85.0, 139.0]).is_empty());
+    /// let notes = ranges.notes("training", &names, |_| [7.0, 430.0]);
+    /// assert!(notes[0].contains("`age` (430; 20 to 80 in training)"));
     /// ```
     #[must_use]
-    pub fn of<'r>(columns: usize, rows: impl IntoIterator<Item = &'r [f32]>) -> Self {
-        let mut ranges = vec![None; columns];
-        for row in rows {
-            for (range, &value) in ranges.iter_mut().zip(row).filter(|(_, value)| !value.is_nan()) {
-                let [low, high] = range.get_or_insert([value; 2]);
-                (*low, *high) = (low.min(value), high.max(value));
-            }
-        }
-        Self(ranges)
+    pub fn of<V: IntoIterator<Item = f32>>(columns: usize, values: impl Fn(usize) -> V) -> Self {
+        let widened = |range: Option<[f32; 2]>, value: f32| match range {
+            _ if value.is_nan() => range,
+            None => Some([value; 2]),
+            Some([low, high]) => Some([low.min(value), high.max(value)]),
+        };
+        Self((0..columns).map(|column| values(column).into_iter().fold(None, widened)).collect())
     }
 
     /// The number of columns; 0 where nothing is known.
@@ -57,47 +55,55 @@ impl ColumnRanges {
         self.0.iter().flatten().all(|[low, high]| low.is_finite() && high.is_finite() && low <= high)
     }
 
-    /// A sentence about columns of `rows [rows, columns]` with values that lie more than one whole range outside that of
-    /// the rows that are `known`, such as "training", with the farthest of each; `None` without such values, or for another
-    /// number of columns.
+    /// Sentences about columns with values that lie more than one whole range outside that of the rows that are `known`, such
+    /// as "training", with the farthest of each, and about columns that had a single value there, or none, and have others
+    /// here. None for another number of columns.
     #[must_use]
-    pub fn note(&self, known: &str, names: &FeatureNames, rows: &[f32]) -> Option<String> {
-        if self.is_empty() || names.len() != self.len() {
-            return None;
+    pub fn notes<V: IntoIterator<Item = f32>>(
+        &self,
+        known: &str,
+        names: &FeatureNames,
+        values: impl Fn(usize) -> V,
+    ) -> Vec<String> {
+        if names.len() != self.len() {
+            return vec![];
         }
-        let farthest = |column: usize, range: Option<[f32; 2]>| {
-            let distance = |value: f32| match range.map(|range| range.map(f64::from)) {
-                // Any value of a column that had none, or only one, is new.
-                None => 1.0,
-                Some([low, high]) => {
-                    let (below, above) = (low - f64::from(value), f64::from(value) - high);
-                    below.max(above) - (high - low)
+        let (mut far, mut new) = (vec![], vec![]);
+        for (column, range) in self.0.iter().enumerate() {
+            let mut values = values(column).into_iter().filter(|value| !value.is_nan());
+            let name = || shown(&names.name(column));
+            match range.map(|range| range.map(f64::from)) {
+                None => {
+                    new.extend(values.next().map(|_| format!("`{}` (no values in {known})", name())));
                 }
-            };
-            let values = rows.iter().skip(column).step_by(self.len()).copied().filter(|value| !value.is_nan());
-            let far = values.map(|value| (distance(value), value)).filter(|(distance, _)| *distance > 0.0);
-            far.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, value)| (column, value, range))
-        };
-        let far: Vec<_> = self.0.iter().enumerate().filter_map(|(at, range)| farthest(at, *range)).collect();
-        if far.is_empty() {
-            return None;
+                Some([low, high]) if low == high => {
+                    let other = values.find(|value| f64::from(*value) != low);
+                    new.extend(other.map(|_| format!("`{}` (always {} in {known})", name(), number(low))));
+                }
+                Some([low, high]) => {
+                    let outside = |value: f64| (low - value).max(value - high);
+                    let farthest = values.map(f64::from).max_by(|a, b| outside(*a).total_cmp(&outside(*b)));
+                    if let Some(value) = farthest.filter(|value| outside(*value) > high - low) {
+                        let [value, low, high] = [value, low, high].map(number);
+                        far.push(format!("`{}` ({value}; {low} to {high} in {known})", name()));
+                    }
+                }
+            }
         }
-        let described = far.iter().map(|&(column, value, range)| {
-            let before = match range {
-                None => "no values".to_owned(),
-                Some([low, high]) if low == high => format!("always {}", number(low)),
-                Some([low, high]) => format!("{} to {}", number(low), number(high)),
-            };
-            format!("`{}` ({}; {before} in {known})", shown(&names.name(column)), number(value))
+        let listed = |all: Vec<String>| (!all.is_empty()).then(|| first_of(MOST_NAMED, all.into_iter()));
+        let far = listed(far).map(|all| {
+            format!(
+                "values far outside those of {known}: {all}; predictions from them may be wrong: are the units the same?"
+            )
         });
-        Some(format!(
-            "values far outside those of {known}: {}; predictions from them may be wrong: are the units the same?",
-            first_of(MOST_NAMED, described)
-        ))
+        let new = listed(new).map(|all| format!("nothing is known about other values of {all}"));
+        far.into_iter().chain(new).collect()
     }
 }
 
-fn number(value: f32) -> String {
+/// A number of single precision as people write it.
+fn number(value: f64) -> String {
+    let value = value as f32;
     if value == 0.0 || (1e-4..1e9).contains(&value.abs()) { value.to_string() } else { format!("{value:e}") }
 }
 
@@ -112,25 +118,40 @@ mod tests {
     }
 
     fn ranges() -> ColumnRanges {
-        ColumnRanges::of(4, [1.0, 5.0, NAN, -2.0, 3.0, 5.0, NAN, NAN].chunks(4))
+        ColumnRanges::of(4, |column| [[1.0, 3.0], [5.0, 5.0], [NAN, NAN], [-2.0, NAN]][column])
+    }
+
+    fn notes_on<const ROWS: usize>(columns: [[f32; ROWS]; 4]) -> Vec<String> {
+        ranges().notes("training", &names(), |column| columns[column])
     }
 
     #[test]
     fn one_range_outside_is_not_far() {
-        assert_eq!(ranges().note("training", &names(), &[5.0, 5.0, NAN, -2.0, -1.0, NAN, NAN, NAN]), None);
-        assert_eq!(ranges().note("training", &names(), &[]), None);
-        assert_eq!(ColumnRanges::default().note("training", &names(), &[1e9; 4]), None);
-        assert_eq!(ranges().note("training", &FeatureNames::Count(2), &[1e9; 2]), None);
+        assert!(notes_on([[5.0, -1.0], [5.0, NAN], [NAN, NAN], [-2.0, NAN]]).is_empty());
+        assert!(notes_on([[], [], [], []]).is_empty());
+        assert!(ColumnRanges::default().notes("training", &names(), |_| [1e9]).is_empty());
+        assert!(ranges().notes("training", &FeatureNames::Count(2), |_| [1e9]).is_empty());
     }
 
     #[test]
     fn the_farthest_value_is_named_with_its_range() {
-        let note = ranges().note("training", &names(), &[5.5, 5.0, NAN, -2.0, -40.0, 5.0, NAN, NAN]).unwrap();
-        assert!(note.contains(": `a` (-40; 1 to 3 in training); predictions"), "{note}");
-        let note = ranges().note("training", &names(), &[2.0, 6.0, 7.0, 1e30]).unwrap();
-        assert!(note.contains("`b` (6; always 5 in training), `c` (7; no values in training), `d` (1e30;"), "{note}");
-        let note = ranges().note("training", &FeatureNames::Count(4), &[9.0, 6.0, 7.0, 1e30]).unwrap();
-        assert!(note.contains("`1` (9;") && note.contains("`3` (7; no values in training) and 1 more;"), "{note}");
+        let far = "values far outside those of training: `a` (-40; 1 to 3 in training); predictions";
+        let notes = notes_on([[5.5, -40.0], [5.0, 5.0], [NAN, NAN], [-2.0, NAN]]);
+        assert!(notes.len() == 1 && notes[0].starts_with(far), "{notes:?}");
+        let wide = ColumnRanges::of(4, |_| [0.0, 1e-6]);
+        let notes = wide.notes("the past", &FeatureNames::Count(4), |_| [1e30]);
+        assert!(notes[0].contains(" `1` (1e30; 0 to 1e-6 in the past), `2` ("), "{notes:?}");
+        assert!(notes[0].contains("in the past) and 1 more; predictions"), "{notes:?}");
+    }
+
+    #[test]
+    fn columns_of_one_value_or_none_are_named_where_they_have_others() {
+        let notes = notes_on([[2.0], [6.0], [7.0], [-2.0]]);
+        assert_eq!(
+            notes,
+            ["nothing is known about other values of `b` (always 5 in training), `c` (no values in training)"]
+        );
+        assert_eq!(notes_on([[-9.0], [5.0], [NAN], [-3.0]]).len(), 2);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use regard::Device;
-use regard::data::names::FeatureNames;
+use regard::data::names::{FeatureNames, first_of};
 use regard::data::ranges::ColumnRanges;
 use regard::data::series::formats::forecasts::{ForecastRow, Forecasts};
 use regard::data::series::formats::{Read, ReadReport};
@@ -315,9 +315,8 @@ fn by_model(
     let places = args.shard.places("forecast", series.own.len(), "series")?;
     warnings(&series.report, printer);
     if !series.unknown.is_empty() {
-        let names: Vec<&str> = series.unknown.iter().take(5).map(String::as_str).collect();
-        let more = if series.unknown.len() > 5 { ", …" } else { "" };
-        printer.note(&format!("no forecast for series that are not in the training data: {}{more}", names.join(", ")));
+        let names = first_of(5, series.unknown.iter().cloned());
+        printer.note(&format!("no forecast for series that are not in the training data: {names}"));
     }
     check_future(args, &series.own, horizon, printer)?;
     drawn(args, &series.own)?;
@@ -371,6 +370,7 @@ fn without_model(
         return Err(Failure::new("--horizon is required without --model").into());
     };
     check_future(args, &read.panel, horizon, printer)?;
+    far_future(&read.panel, horizon).iter().for_each(|note| printer.note(note));
     drawn(args, &read.panel)?;
     let budget = budget(args, read.panel.len().saturating_mul(horizon), interrupt()?);
     let options = LocalForecastOptions {
@@ -423,8 +423,7 @@ fn watched<T>(
     })
 }
 
-/// Refuses covariates that end before the horizon, and says where those of a file of their own go on after it, or have values
-/// far outside those of the past.
+/// Refuses covariates that end before the horizon, and says where those of a file of their own go on after it.
 fn check_future(args: &ForecastArgs, panel: &Panel, horizon: usize, printer: &Printer) -> anyhow::Result<()> {
     if panel.covariates().is_empty() {
         return Ok(());
@@ -446,15 +445,17 @@ fn check_future(args: &ForecastArgs, panel: &Panel, horizon: usize, printer: &Pr
         let change = if beyond == 1 { "changes" } else { "change" };
         printer.note(&format!("{file}: {rows} beyond the horizon and {change} nothing (--horizon)"));
     }
-    let rows = |of: &dyn Fn(&Series) -> Range<usize>| -> Vec<f32> {
-        let of_series = |one| of(one).flat_map(|row| one.covariates().iter().map(move |values| values[row]));
-        panel.series().iter().flat_map(of_series).collect()
-    };
-    let names = FeatureNames::Named(panel.covariates().to_vec());
-    let past = ColumnRanges::of(names.len(), rows(&|one| 0..one.len()).chunks(names.len()));
-    let future = rows(&|one| one.len()..one.len() + horizon);
-    past.note("the past", &names, &future).iter().for_each(|note| printer.note(note));
     Ok(())
+}
+
+/// Sentences about covariates with values in the horizon that lie far outside those of the past of all series.
+fn far_future(panel: &Panel, horizon: usize) -> Vec<String> {
+    let names = FeatureNames::Named(panel.covariates().to_vec());
+    let rows = |at: usize, of: fn(&Series, usize) -> Range<usize>| {
+        panel.series().iter().flat_map(move |one| one.covariates()[at][of(one, horizon)].iter().copied())
+    };
+    let past = ColumnRanges::of(names.len(), |at| rows(at, |one, _| 0..one.len()));
+    past.notes("the past", &names, |at| rows(at, |one, horizon| one.len()..one.len() + horizon))
 }
 
 /// The failure of a series whose covariates end before the horizon, and what its user may do.

@@ -82,6 +82,11 @@ fn a_malformed_file_keeps_no_other_from_being_checked() {
     let said = regard(folder.path(), &["data", "check", "bad.tsp", "in.tsp", "worse.tsp"]);
     assert_eq!(said.code, Some(2), "{said:?}");
     assert!(said.out.contains("in.tsp") && !said.out.contains("bad.tsp"), "{said:?}");
+    // What is wrong with the arguments is said once.
+    fs::write(folder.path().join("drugs.csv"), "id,smiles\na,CCO\n").unwrap();
+    let column = regard(folder.path(), &["data", "check", "drugs.csv", "in.tsp", "--column", "x=lon"]);
+    assert!(column.code == Some(2) && column.out.is_empty(), "{column:?}");
+    assert!(column.err.contains("--column applies to") && !column.err.contains("of 2 files"), "{column:?}");
     for fragment in ["error: bad.tsp:", "error: worse.tsp:", "error: 2 of 3 files cannot be read"] {
         assert!(said.err.contains(fragment), "{fragment}: {said:?}");
     }

@@ -497,6 +497,22 @@ fn a_future_in_other_units_is_named() {
     assert!(!same.err.contains("far outside"), "{same:?}");
     let note = "values far outside those of the past: `price` (400; 2 to 4 in the past); predictions from them";
     assert!(cents.err.contains(note), "{cents:?}");
+
+    // A model knows the prices of its training.
+    let settings =
+        ["data.path=sales.csv", "data.columns=[\"sold\"]", "data.future_covariates=[\"price\"]", "task.horizon=5"];
+    let settings = settings.iter().flat_map(|setting| ["--set", setting]);
+    let train = ["train", "series/forecast", "--out", "run", "--set", "model.look_back=12"];
+    regard(folder.path(), &train.into_iter().chain(SMALL).chain(settings).collect::<Vec<_>>()).done();
+    let by_model = |unit: usize| {
+        write("more.csv", format!("step,sold,price\n{}", rows(0..60, unit)));
+        write("plan.csv", format!("step,sold,price\n{}", rows(60..70, unit)));
+        regard(folder.path(), &["forecast", "--model", "run", "more.csv", "--future", "plan.csv"]).done()
+    };
+    let (same, cents) = (by_model(1), by_model(100));
+    assert!(!same.err.contains("far outside"), "{same:?}");
+    let note = "values far outside those of training: `price` (400; 2 to 4 in training); predictions from them";
+    assert!(cents.err.contains(note), "{cents:?}");
 }
 
 #[test]

@@ -269,6 +269,7 @@ mod tests {
 
     use super::*;
     use crate::sets::formats::{ReadOptions, read};
+    use crate::table::numbers::Decimal;
 
     fn write_amounts(path: &Path, amounts: [f64; 3]) {
         let schema = "message t { required binary who (UTF8); required int64 left; optional double amount; }";
@@ -300,6 +301,11 @@ mod tests {
             ReadOptions { group_by: Some("who".into()), target: Some("left".into()), ..ReadOptions::default() };
         let bags = read(&path, &options).unwrap();
         assert_eq!((bags.ids(), bags.bag(0)), (&["a,b".to_owned(), "c".to_owned()][..], &[0.1, -1e-7][..]));
+        // The decimal mark of another table.
+        write_amounts(&path, [0.125, 2.0, 1.5]);
+        let bags = read(&path, &ReadOptions { decimal: Some(Decimal::Comma), ..options.clone() }).unwrap();
+        assert_eq!((bags.bag(0), bags.decimal()), (&[0.125, 1.5][..], None));
+        assert!(bags.notes()[0].contains("`--decimal comma` (`data.decimal`) is not used"), "{:?}", bags.notes());
         write_amounts(&path, [0.1, f64::NAN, 1.0]);
         let error = read(&path, &options).unwrap_err().to_string();
         assert!(error.contains("visits.parquet:3") && error.contains("amount"), "{error}");

@@ -108,6 +108,8 @@ pub(crate) struct Rows<'p> {
     again: bool,
     /// Lines of rows that have separators and no value, the first of them, and how many there are.
     empty: EmptyRows,
+    /// If true, the table was a Parquet file, whose numbers are written with points.
+    is_parquet: bool,
     /// The decimal mark of all columns, where it is given.
     given: Option<Decimal>,
     /// The decimal mark of columns whose numbers have commas.
@@ -160,7 +162,8 @@ impl<'p> Rows<'p> {
         let mut source = BufReader::with_capacity(1 << 16, file);
         let begin = source.fill_buf().map_err(|source| Error::io(path, source))?;
         if is_parquet(begin, path) {
-            return Self::of(Box::new(Cursor::new(from_parquet(path)?)), path, Some(b','));
+            let rows = Self::of(Box::new(Cursor::new(from_parquet(path)?)), path, Some(b','))?;
+            return Ok(Self { is_parquet: true, ..rows });
         }
         if begin.starts_with(crate::file::GZIP) {
             let unpacked = Limited::unpacked(MultiGzDecoder::new(source), packed);
@@ -210,6 +213,7 @@ impl<'p> Rows<'p> {
             quoted: false,
             again: false,
             empty: EmptyRows::default(),
+            is_parquet: crate::file::extension(path) == "parquet" || crate::file::place(path).is_csv,
             given: None,
             marks: Vec::new(),
             shown: None,
@@ -309,8 +313,13 @@ impl<'p> Rows<'p> {
 
     /// Knows the marks of numbers with a decimal comma or with marks between thousands ([`Row::plain`]): with the given decimal mark in
     /// all columns, else in the columns of which the beginning of the table shows it. `12,5` can have no other meaning,
-    /// and then `1.250` of the column is a thousand and more.
+    /// and then `1.250` of the column is a thousand and more. A given mark is not that of a Parquet file.
     pub(crate) fn with_marks(mut self, given: Option<Decimal>) -> Result<Self> {
+        if self.is_parquet && given == Some(Decimal::Comma) {
+            let unused = "a Parquet file has decimal points: `--decimal comma` (`data.decimal`) is not used";
+            self.note = Some(self.note.map_or_else(|| unused.to_owned(), |note| format!("{note}; {unused}")));
+        }
+        let given = given.filter(|_| !self.is_parquet);
         self.given = given;
         let separator = self.separator;
         let begin = self.first_rows()?;

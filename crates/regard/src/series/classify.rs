@@ -207,9 +207,11 @@ fn learnt(panel: &Panel, training: &[usize], standardised: bool) -> SeriesPrepar
         future_covariates: panel.covariates().to_vec(),
         future_covariate_mean: known.covariates.0,
         future_covariate_std: known.covariates.1,
+        future_covariate_ranges: known.ranges[0].clone(),
         static_covariates: panel.statics().to_vec(),
         static_covariate_mean: known.statics.0,
         static_covariate_std: known.statics.1,
+        static_covariate_ranges: known.ranges[1].clone(),
         ..SeriesPreparation::default()
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use regard_base::series::{Budget, ForecastOptions, PredictionInterval, Progress, forecast_with};
 use regard_data::cancel;
-use regard_data::names::first_of;
+use regard_data::names::{FeatureNames, first_of};
 use regard_data::series::formats::forecasts::{Forecast, Forecasts, Interval};
 use regard_data::series::formats::{Read, ReadOptions, ReadReport, read};
 use regard_data::series::{Frequency, Panel, Part, Scaler, Unit, Window};
@@ -160,12 +160,12 @@ impl SeriesModel {
     }
 
     /// The series that the model knows among those that were read, at its scale; those of a file are all new to a model that
-    /// classifies series.
+    /// classifies series. The report names covariates with values far outside those of training.
     ///
     /// # Errors
     /// Series that are missing; other distances of time stamps than in training.
     pub fn known_series(&self, found: Read) -> Result<Series> {
-        let Read { panel, report } = found;
+        let Read { panel, mut report } = found;
         if self.knows_none() {
             if let Some(name) = panel.covariates().iter().chain(panel.statics()).next() {
                 let reason = format!("gives `{name}`, but a model of generated series sees the series alone");
@@ -174,6 +174,7 @@ impl SeriesModel {
             return Ok(Series { own: panel.clone(), panel, report, unknown: vec![] });
         }
         self.check_covariates(&panel)?;
+        report.notes.extend(self.far_covariates(&panel));
         if self.config.task == SeriesTask::Classification {
             return Ok(Series { panel: at_scale(&panel, &self.config)?, own: panel, report, unknown: vec![] });
         }
@@ -214,6 +215,16 @@ impl SeriesModel {
             }
             _ => format!("bring the file to one row every {known}, or train a model on it"),
         }
+    }
+
+    /// Sentences about covariates with values far outside those of training.
+    fn far_covariates(&self, panel: &Panel) -> Vec<String> {
+        let [covariates, statics] = Known::of(&self.config.data).ranges;
+        let all = |at: usize| panel.series().iter().flat_map(move |one| one.covariates()[at].iter().copied());
+        let of_series = |at: usize| panel.series().iter().map(move |one| one.statics()[at]);
+        let names = |names: &[String]| FeatureNames::Named(names.to_vec());
+        let notes = covariates.notes("training", &names(panel.covariates()), all);
+        notes.into_iter().chain(statics.notes("training", &names(panel.statics()), of_series)).collect()
     }
 
     /// Refuses other covariates than those of the training.

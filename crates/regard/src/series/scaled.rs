@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use regard_data::ranges::ColumnRanges;
 use regard_data::series::{Panel, Series, moments};
 
 use super::model::SeriesPreparation;
@@ -11,13 +12,15 @@ use crate::Result;
 /// The mean and the deviation of what stays as it is.
 pub(super) const UNSCALED: (f64, f64) = (0.0, 1.0);
 
-/// Means and deviations of covariates.
+/// Means, deviations and ranges of covariates.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Known {
     /// Of each covariate, over the training rows of all series.
     pub covariates: (Vec<f64>, Vec<f64>),
     /// Of each number known of a series as a whole, over the series.
     pub statics: (Vec<f64>, Vec<f64>),
+    /// Ranges of both.
+    pub ranges: [ColumnRanges; 2],
 }
 
 impl Known {
@@ -26,22 +29,24 @@ impl Known {
         Self {
             covariates: (data.future_covariate_mean.clone(), data.future_covariate_std.clone()),
             statics: (data.static_covariate_mean.clone(), data.static_covariate_std.clone()),
+            ranges: [data.future_covariate_ranges.clone(), data.static_covariate_ranges.clone()],
         }
     }
 
     /// Learns them from some rows of series of a panel; what has no value there keeps its scale.
     pub fn learn<'a>(panel: &Panel, series: impl Iterator<Item = (&'a Series, Range<usize>)> + Clone) -> Self {
-        let of_covariate = |at: usize| {
-            let values = series.clone().flat_map(move |(one, rows)| {
+        let covariate = |at: usize| {
+            series.clone().flat_map(move |(one, rows)| {
                 let values = &one.covariates()[at];
                 values[rows.start..rows.end.min(values.len())].iter().copied()
-            });
-            moments(values).unwrap_or(UNSCALED)
+            })
         };
-        let of_static = |at: usize| moments(series.clone().map(move |(one, _)| one.statics()[at])).unwrap_or(UNSCALED);
+        let of_series = |at: usize| series.clone().map(move |(one, _)| one.statics()[at]);
+        let (covariates, statics) = (panel.covariates().len(), panel.statics().len());
         Self {
-            covariates: (0..panel.covariates().len()).map(of_covariate).unzip(),
-            statics: (0..panel.statics().len()).map(of_static).unzip(),
+            covariates: (0..covariates).map(|at| moments(covariate(at)).unwrap_or(UNSCALED)).unzip(),
+            statics: (0..statics).map(|at| moments(of_series(at)).unwrap_or(UNSCALED)).unzip(),
+            ranges: [ColumnRanges::of(covariates, covariate), ColumnRanges::of(statics, of_series)],
         }
     }
 }

@@ -225,9 +225,11 @@ impl Source {
                 future_covariates: names(self.panel.covariates()),
                 future_covariate_mean: known.covariates.0.clone(),
                 future_covariate_std: known.covariates.1.clone(),
+                future_covariate_ranges: known.ranges[0].clone(),
                 static_covariates: names(self.panel.statics()),
                 static_covariate_mean: known.statics.0.clone(),
                 static_covariate_std: known.statics.1.clone(),
+                static_covariate_ranges: known.ranges[1].clone(),
                 decimal: self.report.decimal.into(),
                 ..SeriesPreparation::default()
             },

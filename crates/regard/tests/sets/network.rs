@@ -152,9 +152,12 @@ fn a_network_begins_with_the_weights_of_another_model() {
     run(&tuned, &second, true, Some(2)).unwrap();
     assert_eq!(Manifest::read(&second.join("manifest.json")).unwrap().earlier.len(), 1);
     fs::rename(&moved, &first).unwrap();
+    // The same numbers as people write them elsewhere.
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replace(',', ";").replace('.', ",")).unwrap();
+    run(&tuned, &folder.path().join("commas"), false, Some(1)).unwrap();
     // Features of other names mean something else.
-    let text = fs::read_to_string(&path).unwrap().replacen("amount", "weight", 1);
-    fs::write(&path, text).unwrap();
+    fs::write(&path, text.replacen("amount", "weight", 1)).unwrap();
     let refused = run(&tuned, &folder.path().join("x"), false, None).unwrap_err().to_string();
     assert!(refused.contains("train.init_from") && refused.contains("`data.features`"), "{refused}");
 }

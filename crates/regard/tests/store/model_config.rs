@@ -89,7 +89,7 @@ fn complaint<C: NetworkConfig>(config: &C, change: impl Fn(&mut Value)) -> Optio
 
 /// Ranges of so many columns.
 fn ranges(columns: usize) -> ColumnRanges {
-    ColumnRanges::of(columns, [vec![0.0; columns], vec![1.0; columns]].iter().map(Vec::as_slice))
+    ColumnRanges::of(columns, |_| [0.0, 1.0])
 }
 
 #[test]
@@ -165,6 +165,8 @@ fn statistics_of_series_are_checked() {
         ("names", json!(["a", "a"]), "`data.names`: has `a` twice"),
         ("names", json!(["a"]), "`data.mean`: has 2 values; expected 1"),
         ("future_covariates", json!([]), "`data.future_covariate_mean`: has 1 values; expected 0"),
+        ("future_covariate_ranges", json!([null, null]), "`data.future_covariate_ranges`: has 2 values; expected 1"),
+        ("static_covariate_ranges", json!([null]), "`data.static_covariate_ranges`: has 1 values; expected 0"),
         ("future_covariate_std", json!([-1.0]), "`data.future_covariate_std`: is -1; expected a number above 0"),
         ("interval_levels", json!([80.0, 50.0]), "expected increasing levels"),
         ("interval_levels", json!([50.0]), "`data.interval_widths`: has 2 values; expected 1"),

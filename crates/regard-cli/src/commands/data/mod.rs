@@ -97,7 +97,7 @@ pub(super) fn check(args: &CheckArgs, printer: &mut Printer) -> anyhow::Result<O
     }
     let (mut outcome, mut malformed) = (Outcome::Done, FailedFiles::among(args.files.len()));
     for file in &args.files {
-        match malformed.pass(report_of(file, args, printer), |_| true)? {
+        match malformed.pass(report_of(file, args, printer), is_of_data)? {
             None => {}
             Some(FileReport::Graphs(summary)) if printer.json() => printer.object(&summary)?,
             Some(FileReport::Graphs(summary)) => printer.result(&summary.line())?,
@@ -115,6 +115,11 @@ pub(super) fn check(args: &CheckArgs, printer: &mut Printer) -> anyhow::Result<O
     }
     malformed.end(|files| format!("{files} cannot be read"))?;
     Ok(outcome)
+}
+
+/// If true, a file could not be read or is malformed; other errors are those of the arguments.
+fn is_of_data(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| cause.is::<regard::Error>() || cause.is::<regard::data::Error>())
 }
 
 /// The report of a file.

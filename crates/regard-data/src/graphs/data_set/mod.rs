@@ -173,7 +173,7 @@ impl Graphs {
     pub fn ranges(&self, graphs: &[usize]) -> [ColumnRanges; 2] {
         let of = |features: &Features, rows: &[usize]| {
             let width = features.width();
-            ColumnRanges::of(width, rows.iter().map(|row| &features.dense[row * width..(row + 1) * width]))
+            ColumnRanges::of(width, |column| rows.iter().map(move |row| features.dense[row * width + column]))
         };
         let [nodes, edges] = self.rows_of(graphs);
         [of(&self.node_features, &nodes), of(&self.edge_features, &edges)]
@@ -183,8 +183,9 @@ impl Graphs {
     #[must_use]
     pub fn with_notes_on_ranges(mut self, [nodes, edges]: [&ColumnRanges; 2]) -> Self {
         for (word, features, ranges) in [("nodes", &self.node_features, nodes), ("edges", &self.edge_features, edges)] {
-            let note = ranges.note("training", &features.kinds().columns, &features.dense);
-            self.origin.notes.extend(note.map(|note| format!("{word}: {note}")));
+            let of_column = |column: usize| features.dense.iter().skip(column).step_by(ranges.len()).copied();
+            let notes = ranges.notes("training", &features.kinds().columns, of_column);
+            self.origin.notes.extend(notes.into_iter().map(|note| format!("{word}: {note}")));
         }
         self
     }

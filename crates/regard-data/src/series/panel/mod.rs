@@ -309,7 +309,7 @@ impl Panel {
     /// The panel with the series at these places, in this order.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a place that occurs twice, and where there is none.
+    /// [`Error::Invalid`] for a place that occurs twice, and for no places at all.
     ///
     /// # Panics
     /// If there is no such series.
@@ -321,6 +321,7 @@ impl Panel {
 }
 
 /// If true, these series begin together and are equally long.
+#[must_use]
 pub fn are_aligned<'s>(series: impl IntoIterator<Item = &'s Series>) -> bool {
     let mut places = series.into_iter().map(|one| (one.start, one.len()));
     let first = places.next();

@@ -165,10 +165,10 @@ impl Bags {
         self
     }
 
-    /// The same bags with one more note.
+    /// The same bags with more notes.
     #[must_use]
-    pub fn with_note(mut self, note: String) -> Self {
-        self.notes.push(note);
+    pub fn with_more_notes(mut self, notes: Vec<String>) -> Self {
+        self.notes.extend(notes);
         self
     }
 

@@ -80,7 +80,8 @@ pub struct GraphPreparation {
     /// Mean of each number of an edge.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub edge_mean: Vec<f64>,
-    /// Ranges of the numbers of nodes in training; empty for files whose numbers have no names.
+    /// Ranges of the numbers of nodes in training; empty where neither nodes nor edges have names of numbers, and where
+    /// graphs are kept on disk.
     #[serde(skip_serializing_if = "ColumnRanges::is_empty")]
     pub node_ranges: ColumnRanges,
     /// Ranges of the numbers of edges.

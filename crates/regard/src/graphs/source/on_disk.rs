@@ -162,7 +162,9 @@ impl GraphsOnDisk {
             DataSplit { graphs, nodes: None }
         });
         let placed = Placed { classes, ..Placed::of_graphs(experiment, graphs)? };
-        let (source, config) = placed.source(experiment, splits)?;
+        let (source, mut config) = placed.source(experiment, splits)?;
+        // Those of the graphs in memory are not those of all.
+        (config.data.node_ranges, config.data.edge_ranges) = Default::default();
         let on_disk = Some(Self { file, data: data.clone(), places: training, note });
         Ok((Source { on_disk, ..source }, config))
     }

@@ -1,11 +1,12 @@
 //! Numbers and names that a network on time series learnt from its data beside weights.
 
+use regard_data::ranges::ColumnRanges;
 use regard_data::series::Scaler;
 use serde::{Deserialize, Serialize};
 
 use super::PatchTstConfig;
 use crate::experiment::DecimalMark;
-use crate::store::ranges::{distinct, finite, length, statistics};
+use crate::store::ranges::{distinct, finite, length, of_columns, statistics};
 use crate::{Error, Result};
 
 /// Numbers and names learnt from the training data.
@@ -28,12 +29,18 @@ pub struct SeriesPreparation {
     pub future_covariate_mean: Vec<f64>,
     /// Deviation of each covariate.
     pub future_covariate_std: Vec<f64>,
+    /// Range of each covariate in training.
+    #[serde(default, skip_serializing_if = "ColumnRanges::is_empty")]
+    pub future_covariate_ranges: ColumnRanges,
     /// Names of what is known of each series as a whole.
     pub static_covariates: Vec<String>,
     /// Mean of each of them.
     pub static_covariate_mean: Vec<f64>,
     /// Deviation of each of them.
     pub static_covariate_std: Vec<f64>,
+    /// Range of each of them in training.
+    #[serde(default, skip_serializing_if = "ColumnRanges::is_empty")]
+    pub static_covariate_ranges: ColumnRanges,
     /// Names of the classes.
     pub classes: Vec<String>,
     /// The decimal mark of the training table: that of other files, unless it is given.
@@ -71,6 +78,8 @@ impl SeriesPreparation {
             distinct(&format!("data.{kind}_covariates"), names)?;
             statistics(&format!("data.{kind}_covariate_"), means, deviations, names.len())?;
         }
+        of_columns("data.future_covariate_ranges", &self.future_covariate_ranges, self.future_covariates.len())?;
+        of_columns("data.static_covariate_ranges", &self.static_covariate_ranges, self.static_covariates.len())?;
         if !self.is_empty() {
             length("data.mean", self.mean.len(), self.names.len(), false)?;
             length("data.future_covariates", self.future_covariates.len(), config.future_covariates, false)?;

@@ -31,7 +31,7 @@ pub struct DataPreparation {
     pub mean: Vec<f64>,
     /// Standard deviation of every feature.
     pub std: Vec<f64>,
-    /// Ranges of the features in training.
+    /// Ranges of the features in training; empty where that is kept on disk.
     #[serde(default, skip_serializing_if = "ColumnRanges::is_empty")]
     pub ranges: ColumnRanges,
     /// Names of the classes.
@@ -131,7 +131,7 @@ pub struct SetTransformerConfig {
 }
 
 /// Settings in which a network may differ from the one that it begins with.
-pub(crate) const NOT_INHERITED: [&str; 12] = [
+pub(crate) const NOT_INHERITED: [&str; 13] = [
     "preset",
     "task",
     "outputs",
@@ -144,6 +144,7 @@ pub(crate) const NOT_INHERITED: [&str; 12] = [
     "data.classes",
     "data.target_mean",
     "data.target_std",
+    "data.decimal",
 ];
 
 impl DataPreparation {

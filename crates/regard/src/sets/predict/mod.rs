@@ -44,10 +44,9 @@ impl SetModel {
         let data = SetData { standardise: !self.config.data.mean.is_empty(), decimal, ..data.clone() };
         let bags = read_encoded(path, &data, self.config.task, labelled, known)?;
         let bags = bags.align(&self.config.feature_names())?;
-        Ok(match self.config.data.ranges.note("training", bags.names(), bags.features()) {
-            Some(note) => bags.with_note(note),
-            None => bags,
-        })
+        let of_column = |column: usize| bags.features().iter().skip(column).step_by(bags.width()).copied();
+        let notes = self.config.data.ranges.notes("training", bags.names(), of_column);
+        Ok(bags.with_more_notes(notes))
     }
 
     /// The predictions for sets; with `importance` also the attention to every item.

@@ -87,8 +87,10 @@ pub(super) fn settings(
 ) -> Result<SetTransformerConfig> {
     let kind = experiment.task.kind;
     let decimal = bags.decimal().into();
-    let rows = training.iter().flat_map(|&bag| bags.bag(bag).chunks_exact(bags.width().max(1)));
-    let ranges = ColumnRanges::of(bags.width(), rows);
+    let of_column = |column: usize| {
+        training.iter().flat_map(move |&bag| bags.bag(bag).iter().skip(column).step_by(bags.width()).copied())
+    };
+    let ranges = ColumnRanges::of(bags.width(), of_column);
     let mut data = DataPreparation { features: names(bags), ranges, decimal, ..DataPreparation::default() };
     if experiment.data.standardise {
         let standardiser = Standardiser::learn(bags, training)?;

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
+use regard_data::ranges::ColumnRanges;
 use regard_data::sets::{Bags, FeatureNames};
 use regard_data::table::indexed::IndexedFile;
 use regard_data::table::stream::Part;
@@ -98,7 +99,9 @@ impl SetsOnDisk {
         let counts = |some: &[usize], all: &[usize]| [some.len(), all.len()];
         let kept = note(&file.indexed, "sets", counts(&known, &training), counts(&validated, &held_out));
         let bags = file.read(&known)?;
-        let config = settings(experiment, &bags, &(0..bags.len()).collect::<Vec<_>>(), classes)?;
+        let mut config = settings(experiment, &bags, &(0..bags.len()).collect::<Vec<_>>(), classes)?;
+        // Those of the sets in memory are not those of all.
+        config.data.ranges = ColumnRanges::default();
         let in_memory = labelled(&config, &bags)?;
         let held_out = labelled(&config, &file.read(&validated)?)?;
         let training = TrainingSets::OnDisk(Box::new(Self { file, places: training, in_memory }));
