@@ -92,7 +92,8 @@ proptest! {
             let found = &gradients[name];
             prop_assert_eq!(&found.shape, &reference.shape);
             for (a, b) in found.data.iter().zip(&reference.data) {
-                prop_assert!((a - b).abs() <= 1e-5 * largest, "{name}: {a} {b}");
+                // Gradients before an instance norm are differences of larger ones, which round.
+                prop_assert!((a - b).abs() <= 1e-4 * largest, "{name}: {a} {b}");
             }
         }
         prop_assert_eq!(model.num_params(), config.parameters());
