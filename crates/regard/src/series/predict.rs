@@ -219,7 +219,8 @@ impl SeriesModel {
 
     /// Sentences about covariates with values far outside those of training.
     fn far_covariates(&self, panel: &Panel) -> Vec<String> {
-        let [covariates, statics] = Known::of(&self.config.data).ranges;
+        let [covariates, statics] =
+            [&self.config.data.future_covariate_ranges, &self.config.data.static_covariate_ranges];
         let all = |at: usize| panel.series().iter().flat_map(move |one| one.covariates()[at].iter().copied());
         let of_series = |at: usize| panel.series().iter().map(move |one| one.statics()[at]);
         let names = |names: &[String]| FeatureNames::Named(names.to_vec());

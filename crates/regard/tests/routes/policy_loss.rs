@@ -91,9 +91,10 @@ proptest! {
         for (name, reference) in &references {
             let found = &gradients[name];
             prop_assert_eq!(&found.shape, &reference.shape);
+            // One random case was 1.34e-5 apart, in the bias of the first layer alone.
+            let bound = if name == "init_embed.bias" { 3e-5 } else { 1e-5 };
             for (a, b) in found.data.iter().zip(&reference.data) {
-                // Gradients before an instance norm are differences of larger ones, which round.
-                prop_assert!((a - b).abs() <= 1e-4 * largest, "{name}: {a} {b}");
+                prop_assert!((a - b).abs() <= bound * largest, "{name}: {a} {b}");
             }
         }
         prop_assert_eq!(model.num_params(), config.parameters());
