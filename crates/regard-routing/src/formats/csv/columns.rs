@@ -97,7 +97,7 @@ impl Columns<'_> {
             return Err(Error::invalid("`depot`", format!("is {depot}, expected a row from 0 to {}", rows - 1)));
         }
         let header: Vec<String> = numbers.iter().map(|(role, _)| (*role).to_owned()).collect();
-        let head = Head { path, line: 0, names: &header, full: &|_| true };
+        let head = Head { path, line: 0, names: &header, full: &|_| true, distinct: &|_| true };
         let roles = Roles::of(&head, &[], &options.values, &mut Notes::default())?;
         if let Some(unknown) = header.iter().find(|name| roles.get(name).is_none()) {
             return Err(Error::invalid(format!("`{unknown}`"), "belongs to no problem"));

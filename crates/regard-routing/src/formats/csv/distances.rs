@@ -24,13 +24,16 @@ const UNBOUNDED: usize = 1 << 24;
 /// Pairs of nodes that one number of a larger table may serve.
 const PAIRS_PER_NUMBER: usize = 16;
 
-/// The distances between the nodes with these ids; `unit` is that of the times beside them.
-pub(super) fn read(
-    path: &Path,
-    ids: &[String],
-    decimal: Option<Decimal>,
-    unit: Option<TimeUnit>,
-) -> Result<DistanceMatrix> {
+/// Settings of the table beside distances.
+pub(super) struct Beside {
+    /// The unit of its times.
+    pub(super) unit: Option<TimeUnit>,
+    /// The option by which distances become times, where it is given.
+    pub(super) speed: Option<&'static str>,
+}
+
+/// The distances between the nodes with these ids.
+pub(super) fn read(path: &Path, ids: &[String], decimal: Option<Decimal>, beside: &Beside) -> Result<DistanceMatrix> {
     let (nodes, (text, _)) = (ids.len(), read_text(path)?);
     if nodes > MOST_EXPLICIT_NODES {
         let reason = format!("{nodes} nodes are too many for a matrix, at most {MOST_EXPLICIT_NODES}");
@@ -51,8 +54,13 @@ pub(super) fn read(
     });
     let found = rows.iter().map(|(_, fields)| fields.len().saturating_sub(numbers_from)).sum::<usize>();
     check_numbers(path, found + header.len(), nodes)?;
-    if is_pairs
-        && let (Some(found), Some(unit)) = (TimeUnit::of(&header[2]), unit)
+    let unit_of_pairs = is_pairs.then(|| TimeUnit::of(&header[2])).flatten();
+    if let (Some(found), Some(speed)) = (unit_of_pairs, beside.speed) {
+        let reason = format!("found {}, expected distances beside `{speed}`, by which they become times", found.name);
+        let hint = format!("leave out `{speed}` where these are times, or name the column `distance`");
+        return Err(Error::parse(path, top, reason).in_field(&header[2]).with_hint(hint));
+    }
+    if let (Some(found), Some(unit)) = (unit_of_pairs, beside.unit)
         && found != unit
     {
         let reason = format!("found {}, expected {} as the times of the table", found.name, unit.name);
@@ -150,6 +158,13 @@ impl File<'_> {
             return Ok(());
         }
         if rows.len() + 1 != width {
+            let unknown = header.iter().zip(&above).find(|(_, nodes)| nodes.is_empty());
+            if let Some((id, _)) = unknown.filter(|_| rows.len() == width) {
+                let reason = format!("found `{}` above the square, expected an id of the table", shown(id));
+                let hint =
+                    "ids above the square are those of the table; without them its rows are in the table's order";
+                return Err(Error::parse(self.path, top, reason).with_hint(hint));
+            }
             return Err(Error::parse(self.path, top, shape(rows.len())).with_hint(hint));
         }
         self.check_distinct(header[1..].iter().map(|id| (top, id)), &places)?;
@@ -266,7 +281,7 @@ mod tests {
         }
         // A table needs no coordinates then, and the depot moves to the front with its distances.
         assert_eq!(found("# capacity: 9\nid,demand\na,\nb,2\n", "0,1\n2,0\n").unwrap(), [[0.0, 1.0], [2.0, 0.0]]);
-        let depot = "# capacity: 9\nid,depot,demand\na,0,1\nb,1,0\n";
+        let depot = "# capacity: 9\nid,is_depot,demand\na,0,1\nb,1,0\n";
         assert_eq!(found(depot, "0,1\n2,0\n").unwrap(), [[0.0, 2.0], [1.0, 0.0]]);
         // Stops at one place have its distances.
         let twice = "id,x,y\na,0,0\nb,1,0\nb,1,0\n";
@@ -286,6 +301,12 @@ mod tests {
             assert!(error.contains("expected minutes as the times of the table"), "{error}");
         }
         assert_eq!(found("id\na\nb\n", &pairs("seconds")).unwrap()[0][1], 600.0);
+        // A speed makes times of distances.
+        let speed = "# capacity: 9\n# speed: 60\nid,demand,due\na,,\nb,2,18:00\n";
+        assert!(found(speed, &pairs("km")).is_ok());
+        let error = found(speed, &pairs("minutes")).unwrap_err();
+        let said = "field `minutes`: found minutes, expected distances beside `speed`, by which they become times";
+        assert!(error.to_string().contains(said) && error.hint().is_some(), "{error}");
     }
 
     #[test]
@@ -317,6 +338,7 @@ mod tests {
             ("0,1,2\n3,0,4,7\n5,6,0\n", "d.csv:2: has 4 fields, the first row has 3; `7` is too much"),
             (",a,b,c\na,0,1,2\nb,3,0,4,7\nc,5,6,0\n", "d.csv:3: has 5 fields, the first row has 4; `7` is too much"),
             ("a,b,c\n0,1,2\n", "has 1 rows of 3 columns, expected 3 of 3"),
+            ("1,2,3\n0,1,2\n3,0,4\n5,6,0\n", "d.csv:1: found `1` above the square, expected an id of the table"),
         ] {
             let error = found(PLACES, text).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");

@@ -46,8 +46,8 @@ pub const NAME: [&str; 6] = ["name", "label", "city", "place", "node", "title"];
 pub const LATITUDE: [&str; 2] = ["lat", "latitude"];
 /// Names of the column of longitudes in decimal degrees, east positive.
 pub const LONGITUDE: [&str; 4] = ["lon", "lng", "long", "longitude"];
-/// Name of the column that marks the depot with 1.
-pub const DEPOT: [&str; 1] = ["depot"];
+/// Names of the column that marks the depot with 1.
+pub const DEPOT: [&str; 2] = ["depot", "is_depot"];
 
 /// Hint for an amount that only customers may have.
 pub(crate) const ANOTHER_DEPOT: &str = "`--depot ID` names another depot than this row";
@@ -386,7 +386,10 @@ fn instance_of(mut sheet: Sheet<'_>, options: &TableOptions) -> Result<(Instance
     let mut read = || {
         let name = sheet.settle(options)?;
         if let Some(path) = &options.distances {
-            sheet.distances = Some(distances::read(path, sheet.ids(), options.decimal, sheet.unit_of_times())?);
+            let known = options.values.clone().and_known_comments(&sheet.comments);
+            let speed = known_options().find(|option| option.in_minutes && known.get(option.name).is_some());
+            let beside = distances::Beside { unit: sheet.unit_of_times(), speed: speed.map(|option| option.name) };
+            sheet.distances = Some(distances::read(path, sheet.ids(), options.decimal, &beside)?);
         }
         let unknown = || Err(Error::parse(sheet.path, 0, format!("no problem `{name}`")));
         with_problem(name, Read(&sheet, &options.values)).unwrap_or_else(unknown)

@@ -112,7 +112,9 @@ const LONGITUDE_WORDS: &[&str] = &[
     "lengtegraad",
     "x_lon",
 ];
-const DEPOT_WORDS: &[&str] = &["is_depot", "warehouse", "lager", "zentrale", "entrepot", "deposito", "magazijn"];
+
+/// Names of columns whose fields may be places of several rows.
+const PLACES: [&str; 3] = ["city", "place", "node"];
 
 /// Words for columns that hold both ends of a time window, which no problem reads.
 const WINDOWS_IN_ONE: &[&str] =
@@ -218,7 +220,7 @@ const NODE_ROLES: [Role; 7] = [
     Role { name: "y", names: &["y"], words: Y_WORDS },
     Role { name: "lat", names: &LATITUDE, words: LATITUDE_WORDS },
     Role { name: "lon", names: &LONGITUDE, words: LONGITUDE_WORDS },
-    Role { name: "depot", names: &DEPOT, words: DEPOT_WORDS },
+    Role { name: "depot", names: &DEPOT, words: &[] },
 ];
 
 /// The columns that problems declare, each once.
@@ -307,6 +309,8 @@ pub(super) struct Head<'h> {
     pub(super) names: &'h [String],
     /// Columns without an empty field.
     pub(super) full: &'h dyn Fn(usize) -> bool,
+    /// Columns in which no field occurs twice.
+    pub(super) distinct: &'h dyn Fn(usize) -> bool,
 }
 
 impl Head<'_> {
@@ -334,6 +338,11 @@ impl Roles {
         let lower: Vec<String> = head.names.iter().map(|name| name.to_lowercase()).collect();
         for role in role_names().into_iter().filter_map(role) {
             roles.declared(head, &lower, role)?;
+        }
+        // A name may occur twice; where all rows of a town have its name, they are named by their ids.
+        let is_of_many = |(at, name): &Column| PLACES.contains(&&*folded(name)) && !(head.distinct)(*at);
+        if given.iter().all(|given| given.role != "name") && roles.get("name").is_some_and(is_of_many) {
+            roles.columns.remove("name");
         }
         let wanted = wanted_columns(options);
         let missing_places = !(roles.has("x") && roles.has("y") || roles.has("lat") && roles.has("lon"));

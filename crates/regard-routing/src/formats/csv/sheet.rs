@@ -1,6 +1,6 @@
 //! A CSV text cut into comments, header and rows, with the lines they stand on.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
 use super::super::{number, shown, stem};
@@ -116,7 +116,11 @@ impl<'t> Sheet<'t> {
         let mut notes = Notes::default();
         title.into_iter().for_each(|title| notes.add(title));
         let full = |at: usize| rows.iter().all(|(_, fields)| fields.get(at).is_some_and(|field| !field.is_empty()));
-        let head = Head { path, line: top, names: &header, full: &full };
+        let distinct = |at: usize| {
+            let mut seen = HashSet::new();
+            rows.iter().filter_map(|(_, fields)| fields.get(at)).all(|field| field.is_empty() || seen.insert(field))
+        };
+        let head = Head { path, line: top, names: &header, full: &full, distinct: &distinct };
         let known = options.values.clone().and_known_comments(&comments);
         let roles = Roles::of(&head, &options.columns, &known, &mut notes)?;
         if empty.count > 0 {
@@ -187,7 +191,7 @@ impl<'t> Sheet<'t> {
         let files = registry::spec(name).and_then(|spec| spec.files);
         let files = files.ok_or_else(|| Error::parse(self.path, 0, format!("no problem `{name}`")))?;
         self.check_options(files, options)?;
-        let head = Head { path: self.path, line: self.top, names: &self.header, full: &|_| true };
+        let head = Head { path: self.path, line: self.top, names: &self.header, full: &|_| true, distinct: &|_| true };
         let nodes = ["id", "name", "x", "y", "lat", "lon"];
         let has_depot = !files.csv.is_empty();
         let used = |role: &str| {

@@ -210,7 +210,9 @@ fn a_speed_that_nothing_gives_is_said() {
     let expected = "no speed is given: a kilometre takes a minute (60 km/h) (`# speed: N` above the header changes it)";
     assert_eq!(said("", "lat,lon", "18:00"), [expected]);
     assert!(said("", "x,y", "18:00")[0].contains("a unit of distance takes a minute"));
-    assert!(said("# speed: 60\n", "lat,lon", "18:00").is_empty() && said("", "lat,lon", "900").is_empty());
+    // Kilometres are not the unit of times that are numbers either.
+    assert!(said("", "lat,lon", "900")[0].contains("a kilometre takes a unit of time (60 km/h if times are minutes)"));
+    assert!(said("# speed: 60\n", "lat,lon", "18:00").is_empty() && said("", "x,y", "900").is_empty());
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::formats::tsplib::{self, Amount, TsplibType};
 use crate::formats::whole;
 use crate::instance::SolverInstance;
 use crate::problems::cvrp::{self, Cvrp};
-use crate::{Error, Result, depot};
+use crate::{Error, Metric, Result, depot};
 
 const DEMANDS: &str = "DEMAND_SECTION";
 const WINDOWS: &str = "TIME_WINDOW_SECTION";
@@ -256,6 +256,8 @@ pub(super) fn read_csv(sheet: &Sheet<'_>, options: &csv::Options) -> Result<Cvrp
         TimeWindows { ready: table.times("ready", |_| 0.0)?, due: table.times("due", |_| f64::INFINITY)?, service };
     let routing = Cvrp::new(table.sites()?, demands, capacity)?;
     let speed = table.option("speed");
+    // Kilometres are not the unit of any time.
+    let is_pace_guessed = speed.is_none() && matches!(routing.sites().metric(), Metric::GreatCircleKm);
     let pace = speed.map_or(1.0, |speed| SPEED / speed);
     let vehicles = table.option("vehicles").map(count).transpose();
     let vehicles = vehicles.map_err(|reason| table.error_in_option("vehicles", reason))?;
@@ -266,10 +268,14 @@ pub(super) fn read_csv(sheet: &Sheet<'_>, options: &csv::Options) -> Result<Cvrp
             "times of day are minutes, and so are the times of driving; those of the next day are written on, as \
                  30:00 for 6:00",
         ),
+        _ if is_pace_guessed => table.error_at(node, field, reason).with_hint(
+            "a kilometre takes a unit of time; with `# speed: N` above the header, N km/h, times are minutes",
+        ),
         _ => table.error_at(node, field, reason),
     })?;
     Ok(match table.has_times_of_day() {
         true => instance.with_times_of_day(speed),
+        false if is_pace_guessed => instance.with_guessed_pace(),
         false => instance,
     })
 }

@@ -117,9 +117,16 @@ impl Cvrptw {
         Self { of_day: true, is_pace_guessed: speed.is_none(), ..self }
     }
 
-    /// Says how fast vehicles drive where times of day need it and nothing does.
+    /// The same instance, of which nothing says how fast vehicles drive.
+    #[must_use]
+    pub(super) fn with_guessed_pace(self) -> Self {
+        Self { is_pace_guessed: true, ..self }
+    }
+
+    /// Says how fast vehicles drive where times of day or places on the Earth need it and nothing does.
     pub(super) fn note(&self) -> Option<String> {
         let unit = match self.sites().metric() {
+            Metric::GreatCircleKm if !self.of_day => "a kilometre takes a unit of time (60 km/h if times are minutes)",
             Metric::GreatCircleKm => "a kilometre takes a minute (60 km/h)",
             Metric::Explicit(_) => "a unit of `--distances` takes a minute",
             _ => "a unit of distance takes a minute",

@@ -8,7 +8,7 @@ use std::time::Instant;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-use self::recourse::Known;
+use self::recourse::{Known, worth};
 use super::pctsp::generate::{self, Values};
 use super::pctsp::{self, Pctsp, PctspEnv, PctspState, Scale, collected, doubles, values_of};
 use crate::formats::csv::{self, ColumnKind, CsvColumn, DepotTable, Sheet};
@@ -111,18 +111,23 @@ impl SolverInstance for Spctsp {
         self.expected.note()
     }
 
-    /// All nodes in the order of a tour planned with the expected prizes, those left out at its end, cut as soon as
-    /// enough is collected.
+    /// A tour planned with the expected prizes, as far as its nodes are worth their way once enough is collected. Where
+    /// the whole plan collects too little, nodes that it leaves out follow until there is enough.
     fn construct(&self, deadline: Option<Instant>) -> Option<(&'static str, Vec<usize>)> {
         let nodes = self.expected.len();
         let mut visits =
             orienteering::construct(&pctsp::prepared(&self.expected, orienteering::construction_end(deadline)));
+        let planned = visits.len();
         let mut left: Vec<bool> = vec![true; nodes];
         visits.iter().for_each(|&node| left[node] = false);
         visits.extend((1..nodes).filter(|&node| left[node]));
         // No prize is negative, so that whatever goes on from enough is enough.
         let counts: Vec<usize> = (0..=visits.len()).collect();
-        visits.truncate(counts.partition_point(|&count| Spctsp::check(self, &visits[..count]).is_err()));
+        let enough = counts.partition_point(|&count| Spctsp::check(self, &visits[..count]).is_err()).min(visits.len());
+        let (walk, rest) = visits[..planned.max(enough)].split_at(enough);
+        let (sites, penalties) = (self.expected.sites(), self.expected.penalties());
+        let more = worth(walk, rest, |a, b| sites.distance(a, b), |node| penalties[node]);
+        visits.truncate(enough + more);
         Some(("insertion by expected prizes", visits))
     }
 
@@ -278,5 +283,22 @@ mod tests {
         assert!(instance.check(&[1]).is_ok() && instance.check(&[3]).is_err());
         assert_eq!(instance.expected().prizes(), [0.0, 2.0, 4.0, 8.0]);
         assert!(Spctsp::new(expected, vec![1.0; 4]).is_err());
+    }
+
+    #[test]
+    fn a_plan_goes_on_while_penalties_are_worth_the_way() {
+        let sites = Sites::euclidean("line", (0..4).map(|i| [f64::from(i), 0.0]).collect()).unwrap();
+        let with = |penalty: f64| {
+            let expected =
+                Pctsp::new(sites.clone(), vec![0.0, 1.0, 1.0, 1.0], vec![0.0, penalty, penalty, penalty], 1.0);
+            let instance = Spctsp::new(expected.unwrap(), vec![0.0, 1.0, 1.0, 1.0]).unwrap();
+            let (_, visits) = instance.construct(None).unwrap();
+            (instance.value(&visits), visits)
+        };
+        // All for 6, or one for 2 and two penalties.
+        let (cost, visits) = with(100.0);
+        assert_eq!((cost, visits.len()), (6.0, 3));
+        let (cost, visits) = with(0.1);
+        assert!(visits.len() == 1 && (cost - 2.2).abs() < 1e-9, "{cost} {visits:?}");
     }
 }

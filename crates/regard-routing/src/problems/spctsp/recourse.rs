@@ -38,23 +38,33 @@ impl Known<'_> {
         (1..left.len()).filter(|&node| left[node]).min_by(|&a, &b| costs(a).total_cmp(&costs(b)))
     }
 
-    /// Number of the planned nodes that are worth their way: from here on all prizes are known.
     fn worth(&self, walk: &[usize], rest: &[usize]) -> usize {
-        let mut at = walk.last().copied().unwrap_or(0);
-        let (mut so_far, mut best, mut count) = (0.0, self.leg(at, 0), 0);
-        for (visited, &node) in rest.iter().enumerate() {
-            so_far += self.leg(at, node) - self.penalties[node];
-            at = node;
-            if so_far + self.leg(at, 0) < best {
-                (best, count) = (so_far + self.leg(at, 0), visited + 1);
-            }
-        }
-        count
+        worth(walk, rest, |a, b| self.leg(a, b), |node| self.penalties[node])
     }
 
     fn leg(&self, a: usize, b: usize) -> f64 {
         self.points.distance(a, b)
     }
+}
+
+/// Number of the planned nodes in `rest` that are worth their way behind `walk`, which has collected enough: from here on
+/// everything is known.
+pub(super) fn worth(
+    walk: &[usize],
+    rest: &[usize],
+    leg: impl Fn(usize, usize) -> f64,
+    penalty: impl Fn(usize) -> f64,
+) -> usize {
+    let mut at = walk.last().copied().unwrap_or(0);
+    let (mut so_far, mut best, mut count) = (0.0, leg(at, 0), 0);
+    for (visited, &node) in rest.iter().enumerate() {
+        so_far += leg(at, node) - penalty(node);
+        at = node;
+        if so_far + leg(at, 0) < best {
+            (best, count) = (so_far + leg(at, 0), visited + 1);
+        }
+    }
+    count
 }
 
 #[cfg(test)]

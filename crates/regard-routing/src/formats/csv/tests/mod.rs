@@ -53,6 +53,9 @@ fn columns_are_found_by_name_in_any_order_and_case() {
     let instance = read("Y,extra,X,City\n2,?,1,Ulm\n").unwrap();
     assert_eq!((instance.coordinates()[0], &*instance.ids()[0]), ([1.0, 2.0, 0.0], "Ulm"));
     assert_eq!((instance.name(), instance.metric_name()), ("cities", "euclidean"));
+    // A town of many rows names none of them.
+    let town = |second: &str| read(&format!("id,x,y,city\n1,1,2,Ulm\n2,3,4,{second}\n")).unwrap();
+    assert_eq!((town("Bonn").label(1), town("Ulm").label(1)), (Some("Bonn"), None));
     let both = read("name,id,x,y\nUlm,7,1,2\n").unwrap();
     assert_eq!(both.ids(), ["7"]);
 }
