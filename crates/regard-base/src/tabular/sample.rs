@@ -60,6 +60,11 @@ impl<'a> Prepared<'a> {
         }
     }
 
+    /// The groups of these prepared examples (places among `examples`), where there are several.
+    pub(crate) fn groups_of(&self, places: &[usize]) -> Option<Vec<u64>> {
+        self.view.groups_of(&places.iter().map(|place| self.examples[*place]).collect::<Vec<_>>())
+    }
+
     /// Imputed and standardised rows.
     pub(crate) fn scaled(&self) -> &Scaled {
         self.scaled.get_or_init(|| {
@@ -146,6 +151,8 @@ pub(crate) struct Sample<'a> {
     pub(crate) groups: Vec<usize>,
     /// The number of examples.
     pub(crate) examples: usize,
+    /// The group of each example, where examples of a group are held out together.
+    pub(crate) held_together: Option<Vec<u64>>,
     /// The target of each row.
     pub(crate) target: Target,
     /// The target of each example.
@@ -172,6 +179,7 @@ impl<'a> Sample<'a> {
             places: Vec::new(),
             groups: Vec::new(),
             examples: examples.len(),
+            held_together: prepared.groups_of(examples),
             target: Target::Numbers(Vec::new()),
             example_target,
             weights: Vec::new(),
@@ -201,7 +209,7 @@ impl<'a> Sample<'a> {
 
     /// Cuts the examples into at most `k` folds; a fold is the rows of its examples, by their place in the sample.
     pub(crate) fn folds(&self, k: usize) -> Result<Vec<Vec<usize>>> {
-        let folds = self.example_target.folds(k, self.seed)?;
+        let folds = self.example_target.folds(self.held_together.as_deref(), k, self.seed)?;
         let mut fold_of = vec![0; self.examples];
         for (fold, examples) in folds.iter().enumerate() {
             examples.iter().for_each(|example| fold_of[*example] = fold);

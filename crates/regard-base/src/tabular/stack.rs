@@ -386,7 +386,10 @@ impl Search<'_> {
     fn run(&self) -> StackFit {
         let mut left_out = Vec::new();
         // Fewer than two examples cannot be cut: nothing but the constant is judged then, on the example itself.
-        let folds = self.target.folds(self.options.folds.max(2), self.options.seed).unwrap_or_default();
+        let everything: Vec<usize> = (0..self.target.len()).collect();
+        let groups = self.prepared.iter().find_map(|prepared| prepared.groups_of(&everything));
+        let folds =
+            self.target.folds(groups.as_deref(), self.options.folds.max(2), self.options.seed).unwrap_or_default();
         let mut judged = vec![self.constant(&folds)];
         let mut reserved = Duration::ZERO;
         let of = self.candidates.len();
@@ -469,9 +472,10 @@ impl Search<'_> {
         let mut predictions = vec![vec![0.0; count * outputs]; poolings.len()];
         let mut model = None;
         let by_bag = matches!(&candidate.learner, Learner::Forest(config) if !config.extra);
-        // Out-of-bag predictions of a whole view; examples without rows would have none.
-        if by_bag && count >= OUT_OF_BAG_EXAMPLES && !prepared.view.has_instances() {
-            let everything: Vec<usize> = (0..count).collect();
+        let everything: Vec<usize> = (0..count).collect();
+        // Out-of-bag predictions of a whole view; examples without rows would have none, and bags cut groups.
+        let is_plain = !prepared.view.has_instances() && prepared.groups_of(&everything).is_none();
+        if by_bag && count >= OUT_OF_BAG_EXAMPLES && is_plain {
             let fit = self.fit(candidate, &everything, end)?;
             predictions[0] = fit.out_of_bag.unwrap_or_default();
             model = Some(fit.model);

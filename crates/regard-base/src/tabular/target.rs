@@ -1,6 +1,8 @@
 //! Targets: a class or a number of every example.
 
-use regard_data::split::{folds, stratified_folds};
+use std::collections::HashSet;
+
+use regard_data::split::{folds, group_folds, stratified_folds};
 use regard_data::{Error, Result};
 
 /// The target of every example.
@@ -140,8 +142,13 @@ impl Target {
         }
     }
 
-    /// Cuts the examples into at most `k` folds, with the same share of each class.
-    pub(crate) fn folds(&self, k: usize, seed: u64) -> Result<Vec<Vec<usize>>> {
+    /// Cuts the examples into at most `k` folds, with the same share of each class, or where there are `groups`, without
+    /// cutting any of them.
+    pub(crate) fn folds(&self, groups: Option<&[u64]>, k: usize, seed: u64) -> Result<Vec<Vec<usize>>> {
+        if let Some(groups) = groups {
+            let distinct: HashSet<u64> = groups.iter().copied().collect();
+            return group_folds(groups, k.min(distinct.len()), seed);
+        }
         match self {
             Self::Classes { of, .. } => stratified_folds(of, k.min(of.len()), seed),
             Self::Numbers(numbers) => folds(numbers.len(), k.min(numbers.len()), seed),

@@ -310,6 +310,27 @@ fn members_that_fail_and_those_that_come_too_late_are_named() {
 }
 
 #[test]
+fn groups_are_held_out_together() {
+    // A column that tells the group, and classes that are a group's own: known groups tell nothing of others.
+    let group = |at: usize| at / 30;
+    let mut draws = Draws::new(23);
+    let of_group: Vec<usize> = (0..20).map(|_| (draws.bits() % 2) as usize).collect();
+    let target = classes((0..600).map(|at| of_group[group(at)]).collect());
+    let training: Vec<usize> = (0..600).collect();
+    let view = View::new("x", (0..600).map(|at| (group(at) * 7 % 20) as f32).collect(), 1).unwrap();
+    let loss = |view: View| {
+        let views = [view];
+        let fit = Stack::fit(&views, &target, &candidates(&views), &training, &StackOptions::default()).unwrap();
+        target.loss(&fit.out_of_fold)
+    };
+    assert!(view.clone().grouped(vec![0; 3]).is_err());
+    let grouped = loss(view.clone().grouped((0..600).map(|at| group(at) as u64).collect()).unwrap());
+    let (one, rows) = (loss(view.clone().grouped(vec![5; 600]).unwrap()), loss(view));
+    assert!(rows < 0.1 && grouped > 0.6, "{rows} {grouped}");
+    assert_eq!(one.to_bits(), rows.to_bits());
+}
+
+#[test]
 fn a_stack_reports_how_many_learners_are_fitted_and_can_be_cancelled_between_them() {
     let views = [View::new("x", normal(40, 2, 17), 2).unwrap()];
     let target = Target::Numbers((0..40).map(f64::from).collect());

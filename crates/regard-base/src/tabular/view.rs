@@ -22,6 +22,8 @@ pub struct View {
     /// `[rows, columns]`
     values: Vec<f32>,
     offsets: Option<Vec<usize>>,
+    /// `[examples]`
+    groups: Option<Vec<u64>>,
 }
 
 impl View {
@@ -37,7 +39,7 @@ impl View {
             return Err(Error::invalid(format!("view `{name}`"), reason));
         }
         let finite = |value: f32| if value.is_finite() { value } else { f32::NAN };
-        Ok(Self { name, columns, values: values.into_iter().map(finite).collect(), offsets: None })
+        Ok(Self { name, columns, values: values.into_iter().map(finite).collect(), offsets: None, groups: None })
     }
 
     /// A view of several rows an example: those of example `i` are `offsets[i]..offsets[i + 1]`. A run may be empty.
@@ -55,6 +57,28 @@ impl View {
             return Err(Error::invalid(format!("view `{}`", view.name), reason));
         }
         Ok(Self { offsets: Some(offsets), ..view })
+    }
+
+    /// This view with the group of each example (the graph of a node, for example): examples of one group are held out
+    /// together where members of a stack are weighed, as they will be in use. Linear models of numbers and kernels choose
+    /// their penalties by single examples nevertheless.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when the number of groups is not that of the examples.
+    pub fn grouped(self, groups: Vec<u64>) -> Result<Self> {
+        if groups.len() != self.examples() {
+            let reason = format!("expected {}, one for each example", self.examples());
+            return Err(Error::invalid(format!("{} groups of view `{}`", groups.len(), self.name), reason));
+        }
+        Ok(Self { groups: Some(groups), ..self })
+    }
+
+    /// The groups of these examples, where there are groups and the examples are of more than one.
+    #[must_use]
+    pub fn groups_of(&self, examples: &[usize]) -> Option<Vec<u64>> {
+        let of: Vec<u64> =
+            examples.iter().map(|example| self.groups.as_ref().map(|all| all[*example])).collect::<Option<_>>()?;
+        of.windows(2).any(|pair| pair[0] != pair[1]).then_some(of)
     }
 
     /// The name.

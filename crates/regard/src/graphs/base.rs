@@ -2,7 +2,7 @@
 
 use regard_base::features::graphs::{COUNTS, GraphFeatures, node_view};
 use regard_base::tabular::Target;
-use regard_data::graphs::{Graphs, Level, Targets};
+use regard_data::graphs::{Graphs, Level, Part, Targets};
 
 use super::examples::DataSplit;
 use super::model::GraphTransformerConfig;
@@ -39,11 +39,26 @@ pub(super) fn problem(
         })?,
         Level::Node if graphs.nodes() > MOST_NODES => return Ok(None),
         Level::Node => match node_view(graphs)? {
+            // Graphs are predicted whole, unless the data's own split cuts one.
+            Some(view) if !has_cut_graphs(graphs) => {
+                let graph_of = (0..graphs.len()).flat_map(|graph| graphs.nodes_of(graph).map(move |_| graph as u64));
+                vec![view.grouped(graph_of.collect())?]
+            }
             Some(view) => vec![view],
             None => return Ok(None),
         },
     };
     Ok(Some((features, BaseProblem { views, left_out, tasks })))
+}
+
+/// If true, nodes of one graph are in different parts of the data's own split.
+fn has_cut_graphs(graphs: &Graphs) -> bool {
+    let Some(parts) = graphs.parts().filter(|parts| parts.level == Level::Node) else { return false };
+    (0..graphs.len()).any(|graph| {
+        let mut of_nodes = graphs.nodes_of(graph).map(|node| parts.of[node]).filter(|part| *part != Part::None);
+        let first = of_nodes.next();
+        of_nodes.any(|part| Some(part) != first)
+    })
 }
 
 /// Predictions of base learners for some graphs, or for some nodes.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::GraphLearner;
 use super::base::{of_rows, problem, rows_of};
-use super::examples::{DataSplit, repeated, warnings};
+use super::examples::{DataSplit, in_no_part, missing_targets, repeated, warnings};
 use super::experiment::{GraphExperiment, SourceKind};
 use super::family::predictions;
 use super::measure::{BatchPredictions, measures};
@@ -66,7 +66,14 @@ impl CrossValidation {
         let are_cut = self.experiment.data.source == SourceKind::File && matches!(held_out, HeldOut::Folds(_));
         let graphs = &self.placed.graphs;
         let copies = (are_cut && graphs.len() > 1).then(|| repeated(graphs)).flatten();
-        warnings(graphs, &self.placed.positions).into_iter().chain(of_classes).chain(copies).collect()
+        let in_no_part = matches!(held_out, HeldOut::Split).then(|| in_no_part(graphs)).flatten();
+        warnings(graphs, &self.placed.positions)
+            .into_iter()
+            .chain(missing_targets(graphs))
+            .chain(in_no_part)
+            .chain(of_classes)
+            .chain(copies)
+            .collect()
     }
 
     /// If true, the data has a split of its own.
@@ -101,7 +108,7 @@ impl CrossValidation {
         let truth = Truth::new(&self.experiment, &self.placed)?;
         let options = options.with_default(self.experiment.eval.blend);
         if options.only != Some(Only::Network)
-            && let Some((_, problem)) = problem(&truth.config, &self.placed.graphs)?
+            && let Some((_, problem)) = problem(&truth.config, &self.placed.filled(&self.experiment))?
         {
             let validation = match held_out {
                 HeldOut::Split => self.splits(held_out, seed)?.swap_remove(0)[1].clone(),
@@ -144,15 +151,8 @@ impl CrossValidation {
             // Predictions come in the order of the graphs' nodes.
             Ok(if level == Level::Graph { found } else { in_order(found, wanted) })
         };
-        let constant = match &problem.tasks[0].target {
-            regard_base::tabular::Target::Classes { of, .. } if problem.tasks.len() == 1 => {
-                let known = of.iter().zip(&problem.tasks[0].known).filter(|(_, known)| **known);
-                Some(majority_share(&known.map(|(class, _)| *class).collect::<Vec<_>>()))
-            }
-            _ => None,
-        };
         let settings = options.blend(experiment.eval.ensemble, experiment.train.seed);
-        cross_validate_blend(problem, folds.map(rows), &settings, network, constant, done)
+        cross_validate_blend(problem, folds.map(rows), &settings, network, done)
     }
 
     fn splits(&self, held_out: &HeldOut, seed: u64) -> Result<Vec<DataSplits>> {

@@ -7,7 +7,7 @@ use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 use regard_base::features::graphs::identities;
 use regard_data::graphs::positions::Positions;
-use regard_data::graphs::{Batch, Graphs, Level};
+use regard_data::graphs::{Batch, Graphs, Level, Part};
 use regard_nn::ops::EdgeList;
 
 use super::input::{GraphInput, Places};
@@ -119,12 +119,7 @@ impl Examples {
     /// Warnings about what was left out, merged or approximated in reading the graphs, a sentence each, and about targets
     /// that are missing.
     pub fn warnings(&self) -> Vec<String> {
-        let targets = self.graphs.targets().filter(|targets| targets.level() == Level::Graph && targets.missing() > 0);
-        let note = targets.map(|targets| {
-            let all = targets.rows() * targets.tasks().len();
-            format!("{} of {all} target values are missing; nothing is learned from them", targets.missing())
-        });
-        warnings(&self.graphs, &self.positions).into_iter().chain(note).collect()
+        warnings(&self.graphs, &self.positions).into_iter().chain(missing_targets(&self.graphs)).collect()
     }
 
     /// Targets of some graphs, or of their nodes; those outside the split are unknown.
@@ -194,6 +189,21 @@ pub(crate) fn warnings(graphs: &Graphs, positions: &Positions) -> Vec<String> {
     add(positions.symmetrised(), "graph", "with directed edges, treated as undirected for positional encodings");
     add(positions.unconverged(), "graph", "with approximate positional encodings: the eigenvalues did not converge");
     all
+}
+
+/// A sentence about targets that are missing, but for nodes, where those to be predicted have none.
+pub(crate) fn missing_targets(graphs: &Graphs) -> Option<String> {
+    let targets = graphs.targets().filter(|targets| targets.level() == Level::Graph && targets.missing() > 0)?;
+    let all = targets.rows() * targets.tasks().len();
+    Some(format!("{} of {all} target values are missing; nothing is learned from them", targets.missing()))
+}
+
+/// A sentence about graphs that the split of the data leaves out. Nodes in no part are neighbours of others, or to be
+/// predicted.
+pub(crate) fn in_no_part(graphs: &Graphs) -> Option<String> {
+    let count = graphs.parts().filter(|parts| parts.level == Level::Graph)?.places(Part::None).len();
+    let is = if count == 1 { "is" } else { "are" };
+    (count > 0).then(|| format!("{} {is} in no part of the split (`data.split`) and not used", counted(count, "graph")))
 }
 
 /// A sentence about held-out graphs that equal a training graph, where there are some.

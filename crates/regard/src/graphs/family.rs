@@ -6,7 +6,7 @@ use regard_base::features::graphs::GraphFeatures;
 use regard_data::graphs::{Level, Targets};
 
 use super::base;
-use super::examples::{DataSplit, leaked};
+use super::examples::{DataSplit, in_no_part, leaked};
 use super::experiment::{self, GraphData, GraphEval, GraphExperiment, GraphTaskSettings, GraphTraining, SourceKind};
 use super::measure::{MeasureOptions, errors, in_target_units, measure, predict};
 use super::model::{GraphTransformer, GraphTransformerConfig};
@@ -92,6 +92,7 @@ impl Family for Graphs {
             .flatten();
         on_disk
             .chain(source.examples.warnings())
+            .chain(in_no_part(&source.examples.graphs))
             .chain(copies)
             .chain(numbers_as_classes(&config.data.classes))
             .chain(unseen)

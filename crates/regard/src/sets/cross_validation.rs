@@ -82,8 +82,12 @@ pub fn cross_validate(
     })?;
     let all = prepared(experiment, &bags, &(0..bags.len()).collect::<Vec<_>>())?;
     let metrics = |folds: &[FoldPredictions]| metrics(experiment, &all, folds);
-    let constant = || match (experiment.task.kind, bags.labels()) {
-        (TaskKind::Classification, Some(labels)) => Some(majority_share(&labels.classes().of)),
+    let constant = |folds: &[FoldPredictions]| match (experiment.task.kind, bags.labels()) {
+        (TaskKind::Classification, Some(labels)) => {
+            let of = labels.classes().of;
+            let held_out: Vec<usize> = folds.iter().flat_map(|fold| &fold.sets).map(|set| of[*set]).collect();
+            (!held_out.is_empty()).then(|| majority_share(&held_out))
+        }
         _ => None,
     };
     let classes = &all.config.data.classes;
@@ -95,7 +99,7 @@ pub fn cross_validate(
         let network = |training: &[usize], wanted: &[usize], seed: u64| {
             of_network(experiment, &bags, [training, wanted], seed, device, done)
         };
-        return cross_validate_blend(&problem, folds, &options, network, constant(), done);
+        return cross_validate_blend(&problem, folds, &options, network, done);
     }
     options.refuse_base()?;
     let predict = |Rows { training, test: sets, .. }: Rows, seed: u64| {
@@ -103,7 +107,7 @@ pub fn cross_validate(
         let linear = linear(experiment, &bags, [&training, &sets])?;
         Ok(FoldPredictions { sets, numbers, linear })
     };
-    folds.run(predict, metrics, |_| constant(), done)
+    folds.run(predict, metrics, constant, done)
 }
 
 /// Refuses a class of other sets that the training sets do not have: no network can predict it.

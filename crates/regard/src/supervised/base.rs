@@ -1,6 +1,6 @@
 //! Base learners beside a network: the examples as they see them, their stack, and the blend of both.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Debug;
 use std::path::Path;
 use std::str::FromStr;
@@ -13,7 +13,7 @@ use regard_base::tabular::{
 };
 use regard_data::metrics::{Metrics, class_metrics, number_metrics};
 pub(crate) use regard_data::predictions::{decide, is_unbalanced};
-use regard_data::split::{folds, stratified_folds};
+use regard_data::split::{folds, group_folds, stratified_folds};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -655,14 +655,18 @@ impl BaseProblem {
     }
 
     /// Parts of the training rows that networks are trained without, one after the other. A single network is trained
-    /// without a fifth.
+    /// without a fifth. Groups are not cut, so that there are no more parts than groups; several networks may be trained
+    /// without the same one.
     fn parts(&self, training: &[usize], options: &BlendOptions) -> Result<Vec<(Vec<usize>, Vec<usize>)>> {
-        let k = if options.members > 1 { options.members } else { 5 }.min(training.len()).max(2);
+        let groups = self.views.iter().find_map(|view| view.groups_of(training));
+        let most = groups.as_ref().map_or(training.len(), |groups| groups.iter().collect::<HashSet<_>>().len());
+        let k = if options.members > 1 { options.members } else { 5 }.min(most).max(2);
         if training.len() < 2 {
             return Ok(vec![(training.to_vec(), vec![]); options.members]);
         }
-        let cut = match self.tasks.first().map(|task| &task.target) {
-            Some(Target::Classes { of, .. }) if self.tasks.len() == 1 => {
+        let cut = match (groups, self.tasks.first().map(|task| &task.target)) {
+            (Some(groups), _) => group_folds(&groups, k, options.seed)?,
+            (None, Some(Target::Classes { of, .. })) if self.tasks.len() == 1 => {
                 let classes: Vec<usize> = training.iter().map(|row| of[*row]).collect();
                 stratified_folds(&classes, k, options.seed)?
             }
@@ -676,7 +680,8 @@ impl BaseProblem {
         };
         // Few examples take more networks, so that enough of them are held out once to fit weights by.
         let enough = (ENOUGH_HELD_OUT * k).div_ceil(training.len());
-        Ok(cut.into_iter().take(options.members.max(enough)).map(of_part).collect())
+        let count = options.members.max(enough.min(k));
+        Ok(cut.into_iter().cycle().take(count).map(of_part).collect())
     }
 }
 

@@ -20,7 +20,7 @@ use super::base::{
 };
 use super::{Family, Learner, SupervisedExperiment};
 use crate::train::ranks::{digest, program};
-use crate::train::{Measure, Measures, Ranks};
+use crate::train::{Measure, Measures, Ranks, majority_share};
 use crate::{Error, Result};
 
 /// Options of a cross-validation.
@@ -267,7 +267,6 @@ pub(crate) fn cross_validate_blend(
     folds: Folds<Rows>,
     options: &BlendOptions,
     network: impl Fn(&[usize], &[usize], u64) -> Result<TaskPredictions> + Sync,
-    constant: Option<f64>,
     done: Done<'_>,
 ) -> Result<CrossValidationMetrics> {
     let of_fold = |rows: Rows, seed: u64| {
@@ -289,6 +288,7 @@ pub(crate) fn cross_validate_blend(
     let members = [Part::Network, Part::Base].into_iter().filter_map(member).collect();
     let first = joined(found.first().map_or(&[][..], Vec::as_slice), Part::Blend);
     let classes = first.as_ref().and_then(|joined| joined.class_report(problem));
+    let constant = first.as_ref().and_then(|joined| joined.majority_share(problem));
     let intervals = first.filter(|joined| joined.rows.len() <= MOST_RESAMPLED).map(|joined| {
         bootstrap_intervals(joined.rows.len(), options.seed, |sample| joined.select(problem, sample).metrics(problem))
     });
@@ -396,6 +396,15 @@ impl Joined {
             confusion: confusion(&decided, &truth, *count),
             reliability: reliability(&probabilities, *count, &truth),
         })
+    }
+
+    /// The share of the most frequent class among these rows, where there is one task of classes.
+    fn majority_share(&self, problem: &BaseProblem) -> Option<f64> {
+        let [BaseTask { target: Target::Classes { of, .. }, known, .. }] = problem.tasks.as_slice() else {
+            return None;
+        };
+        let classes: Vec<usize> = self.rows.iter().filter(|row| known[**row]).map(|row| of[*row]).collect();
+        (!classes.is_empty()).then(|| majority_share(&classes))
     }
 
     fn measures(&self, problem: &BaseProblem) -> Measures {

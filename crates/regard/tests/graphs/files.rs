@@ -71,6 +71,11 @@ fn a_model_reads_other_files_and_names_what_it_does_not_know() {
     fs::write(&other, "n,s\nx,CCO\ny,CBr\n").unwrap();
     let error = model.read(&other, &data, false).unwrap_err().to_string();
     assert!(error.contains("other.csv:3") && error.contains("Br"), "{error}");
+    // Another number of targets than in training.
+    fs::write(&other, "n,s,length,size\nx,CCO,3,1\ny,C,1,2\n").unwrap();
+    let targets = vec!["length".to_owned(), "size".to_owned()];
+    let error = model.read(&other, &GraphData { targets, ..data }, true).unwrap_err().to_string();
+    assert!(error.contains("gives 2 columns; expected 1 as in training: length"), "{error}");
 }
 
 #[test]

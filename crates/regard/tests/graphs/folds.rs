@@ -122,6 +122,38 @@ fn nodes_of_a_single_graph_are_cut() {
 }
 
 #[test]
+fn base_learners_of_nodes_are_weighed_by_whole_graphs() {
+    let folder = tempfile::tempdir().unwrap();
+    // The class is that of the graph, and a column tells the graph: of other graphs nothing is known.
+    let (mut nodes, mut edges) = ("id,graph,x,kind\n".to_owned(), "graph,source,target\n".to_owned());
+    for (graph, node) in (0..24).flat_map(|graph| (0..12).map(move |node| (graph, node))) {
+        let kind = ["a", "b"][(graph * graph * 7 + graph / 3) % 2];
+        writeln!(nodes, "{node},{graph},{},{kind}", graph * 5 % 24).unwrap();
+        writeln!(edges, "{graph},{node},{}", (node + 1) % 12).unwrap();
+    }
+    let path = folder.path().join("nodes.csv");
+    fs::write(&path, nodes).unwrap();
+    fs::write(folder.path().join("edges.csv"), edges).unwrap();
+    let more = ["data.smiles=\"\"", "data.id=id", "data.target=kind", "task.level=node"];
+    let validation = CrossValidation::new(&experiment(&path, &more)).unwrap();
+    let options = CrossValidationOptions { repeats: 1, only: Some(Only::Base) };
+    let found = validation.run(&HeldOut::Folds(4), options, &Device::flex(), &|| true).unwrap();
+    assert!(number(&found, "log_loss") < 0.8, "{:?}", found.mean);
+}
+
+#[test]
+fn the_most_frequent_class_is_that_of_the_held_out_graphs() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = molecules(folder.path(), 30, 6.0);
+    let validation = CrossValidation::new(&experiment(&path, &["data.target=oxygen"])).unwrap();
+    let options = CrossValidationOptions { repeats: 1, only: Some(Only::Base) };
+    // An oxygen is in every third.
+    let lists = HeldOut::Lists(vec![Fold { training: (7..30).collect(), test: vec![0, 1, 3, 6] }]);
+    let found = validation.run(&lists, options, &Device::flex(), &|| true).unwrap();
+    assert_eq!(found.constant, Some(0.75));
+}
+
+#[test]
 fn what_cannot_be_cut_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = molecules(folder.path(), 5, 6.0);

@@ -106,20 +106,39 @@ impl Placed {
         splits::splits(experiment, &self.graphs, self.task(experiment))
     }
 
+    /// The graphs as base learners of a cross-validation take them: rare types are one, and numbers that are missing have
+    /// the mean of all graphs. No target has a part in it.
+    pub(crate) fn filled(&self, experiment: &GraphExperiment) -> Arc<Graphs> {
+        let all: Vec<usize> = (0..self.graphs.len()).collect();
+        let graphs = self.with_rare_types(experiment, &all);
+        match graphs.has_missing() {
+            true => {
+                let [nodes, edges] = graphs.means(&all);
+                Arc::new(Arc::unwrap_or_clone(graphs).filled([&nodes, &edges]))
+            }
+            false => graphs,
+        }
+    }
+
+    /// The graphs with one type for those that are rare in training.
+    fn with_rare_types(&self, experiment: &GraphExperiment, training: &[usize]) -> Arc<Graphs> {
+        match experiment.data.min_type_count {
+            0 => self.graphs.clone(),
+            least => Arc::new(Graphs::clone(&self.graphs).with_rare_nodes_as(prepared::OTHER, training, least)),
+        }
+    }
+
     /// The graphs in given splits, and the network's settings with what follows from the first.
     pub(crate) fn source(
         &self,
         experiment: &GraphExperiment,
         [training, validation, test]: DataSplits,
     ) -> Result<(Source, GraphTransformerConfig)> {
-        let Self { graphs, positions, classes } = self.clone();
-        let graphs = match experiment.data.min_type_count {
-            0 => graphs,
-            least => Arc::new(Graphs::clone(&graphs).with_rare_nodes_as(prepared::OTHER, &training.graphs, least)),
-        };
+        let Self { positions, classes, .. } = self.clone();
+        let graphs = self.with_rare_types(experiment, &training.graphs);
         let mut config = prepared::prepared(experiment, &graphs, &training, classes)?;
         let graphs = match graphs.has_missing() {
-            true => Arc::new(Graphs::clone(&graphs).filled([&config.data.node_mean, &config.data.edge_mean])),
+            true => Arc::new(Arc::unwrap_or_clone(graphs).filled([&config.data.node_mean, &config.data.edge_mean])),
             false => graphs,
         };
         if experiment.data.standardise_positions {
@@ -176,6 +195,7 @@ fn read_options(data: &GraphData, labelled: bool, model: Option<&GraphTransforme
     let named = |column: &str| (!column.is_empty()).then(|| column.to_owned());
     ReadOptions {
         decimal: data.decimal.mark(),
+        likely_decimal: model.and_then(|model| model.data.decimal.mark()),
         smiles: named(&data.smiles),
         rule: match data.atom_features {
             AtomRule::Zinc => Rule::Zinc,

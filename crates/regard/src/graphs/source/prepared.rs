@@ -139,6 +139,12 @@ pub(super) fn position_scales(
 pub(crate) fn targets(config: &GraphTransformerConfig, graphs: &Graphs) -> Result<Targets> {
     let missing = || Error::config("data.targets", "gives no column, and the file contains no targets");
     let found = graphs.targets().ok_or_else(missing)?;
+    let expected = if config.task == GraphTask::Classification { 1 } else { config.outputs };
+    if found.tasks().len() != expected {
+        let (count, tasks) = (found.tasks().len(), config.data.tasks.join(", "));
+        let reason = format!("gives {count} columns; expected {expected} as in training: {tasks}");
+        return Err(Error::config("data.targets", reason).with_hint("name them by `--target`"));
+    }
     if config.task == GraphTask::Classification {
         return Ok(Targets::Classes(found.classes_among(0, &config.data.classes)?.of));
     }

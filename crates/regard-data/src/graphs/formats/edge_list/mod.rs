@@ -41,9 +41,10 @@ use crate::{Error, Result};
 /// # Ok::<(), regard_data::Error>(())
 /// ```
 pub fn parse(nodes: &str, nodes_path: &Path, edges: &str, edges_path: &Path, options: &ReadOptions) -> Result<Graphs> {
-    let table = Table::of(nodes, nodes_path, (options.delimiter, options.decimal), "a header and rows of nodes")?;
+    let marks = [options.decimal, options.likely_decimal];
+    let table = Table::of(nodes, nodes_path, (options.delimiter, marks), "a header and rows of nodes")?;
     let mut read = Nodes::of(&table, options)?;
-    let edge_table = Table::of(edges, edges_path, (options.delimiter, options.decimal), "a header and rows of edges")?;
+    let edge_table = Table::of(edges, edges_path, (options.delimiter, marks), "a header and rows of edges")?;
     let (kinds_of_edges, merged) = read.edges(&edge_table, options)?;
     let kinds = Kinds { types: Vec::new(), columns: read.columns.names() };
     let notes = std::mem::take(&mut read.notes);
@@ -79,7 +80,9 @@ struct Columns {
 impl Columns {
     /// Columns beside those that are `taken`, with the features of `training` where they are known.
     fn of(table: &Table<'_>, taken: &[&Column], training: Option<&[String]>) -> Result<Self> {
-        let (graph, kind) = (table.header.find("graph"), table.header.find("type"));
+        // A target of that name is no input.
+        let free = |name: &str| table.header.find(name).filter(|column| !taken.contains(&column));
+        let (graph, kind) = (free("graph"), free("type"));
         let own = [graph.as_ref(), kind.as_ref()].into_iter().flatten();
         let taken: Vec<Column> = own.chain(taken.iter().copied()).cloned().collect();
         let settings = FeatureOptions { listed: training, training, may_miss: true, setting: "" };

@@ -44,6 +44,14 @@ fn one_graph_needs_names_alone() {
     assert!(graphs.notes().iter().all(|note| !note.contains("one way")));
 }
 
+#[test]
+fn a_target_called_type_is_no_input() {
+    let targets = ReadOptions { targets: vec!["type".into()], ..ReadOptions::default() };
+    let graphs = read("id,type,x\na,p,1\nb,q,2\n", "source,target\na,b\n", &targets).unwrap();
+    assert!(graphs.node_features().types().is_none() && graphs.node_features().type_names().is_empty());
+    assert_eq!(graphs.targets().unwrap().classes(0).unwrap().names, ["p", "q"]);
+}
+
 /// The edges of a graph of the nodes `a` and `b` as pairs of names, their features, and the notes on the columns.
 fn ends(edges: &str) -> (Vec<(String, String)>, Vec<String>, Vec<String>) {
     let directed = ReadOptions { directed: true, split: Some("part".into()), ..ReadOptions::default() };

@@ -231,12 +231,17 @@ impl<'p> Reader<'p> {
             }
             graphs = graphs.with_targets(Targets::of_texts(Level::Node, vec!["node_y".into()], self.node_texts))?;
         }
-        if let Some((_, tasks)) = self.tasks {
+        if let Some((line, tasks)) = self.tasks {
             if self.texts.len() != count * tasks {
                 return some("an answer", "y");
             }
             let names = match (&self.options.targets[..], tasks) {
                 (named, tasks) if named.len() == tasks => named.to_vec(),
+                (named, tasks) if !named.is_empty() && !self.options.targets_optional => {
+                    let reason = format!("has {tasks} answers, but the number of named targets is {}", named.len());
+                    let hint = "name one for each answer by `--target` (`data.targets`)";
+                    return Err(Error::parse(path, line, reason).in_field("y").with_hint(hint));
+                }
                 (_, 1) => vec!["y".into()],
                 _ => (1..=tasks).map(|task| format!("y{task}")).collect(),
             };
