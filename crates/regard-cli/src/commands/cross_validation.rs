@@ -20,6 +20,7 @@ use regard::supervised::{BlendMetrics, ClassReport, CrossValidationMetrics, Done
 use serde_json::{Map, Value, json};
 
 use super::Outcome;
+use super::forecast::warnings;
 use super::train::interrupt;
 use crate::args::FoldOptions;
 use crate::failure::Failure;
@@ -93,7 +94,8 @@ pub(super) fn sets(
         }
         (test, None) => {
             let encoded: Vec<String> = (0..bags.width()).map(|at| bags.names().name(at)).collect();
-            let read = read_encoded(Path::new(test), &experiment.data, experiment.task.kind, true, Some(&encoded))?;
+            let (data, kind) = (&experiment.data, experiment.task.kind);
+            let read = read_encoded(Path::new(test), data, kind, true, Some(&encoded), bags.decimal().into())?;
             read.notes().iter().for_each(|note| printer.note(&format!("{test}: {note}")));
             Some(read)
         }
@@ -162,6 +164,7 @@ pub(super) fn series(
     refuse_scaffolds(options)?;
     let path = Path::new(&experiment.data.path);
     let read = read_whole(path, &experiment.data, true, None)?;
+    warnings(&read.report, printer);
     let given = options.given.as_ref().map(|folder| read_folds(folder, read.panel.len())).transpose();
     let given = given.map_err(regard::Error::from)?;
     let folds = given.as_ref().map_or(options.folds.unwrap_or(FOLDS), Vec::len);

@@ -17,7 +17,7 @@ use regard::sets::predict::SetModel;
 use regard::store::built_in;
 use regard::supervised::{Family, Model};
 
-use super::forecast::without_future;
+use super::forecast::{notes, without_future};
 use super::{Outcome, families, graphs, learning, open_model, read_instance, sets};
 use crate::args::{AttentionArgs, ExplainArgs, ExplainCommand, ExplainFileArgs, ViewArgs, example};
 use crate::failure::Failure;
@@ -255,6 +255,7 @@ pub(crate) fn series_with(
         None => model.read(file, &columns),
     };
     let series = series.with_context(|| other_kind(folder(args).0, "time series", file))?;
+    notes(&series.report, &series.unknown, printer);
     note_weight(model, printer);
     let names: Vec<String> = series.panel.names().map(str::to_owned).collect();
     let chosen = example(args.example.as_deref(), &names, file, "series")?;

@@ -291,7 +291,7 @@ fn attributions(
     let horizon = args.horizon.unwrap_or(model.config.horizon);
     let columns = args.columns(model.columns());
     let series = model.read_to_forecast(&args.file, args.future.as_deref(), &columns, horizon)?;
-    warnings(&series.report, printer);
+    notes(&series.report, &series.unknown, printer);
     check_future(args, &series.own, horizon, printer)?;
     let found = model.attribute_forecast(&series, horizon, options, &attribution::progress(printer))?;
     let what = match model.base.as_ref().map(|base| base.weights[0]) {
@@ -313,11 +313,7 @@ fn by_model(
     let columns = args.columns(model.columns());
     let mut series = model.read_to_forecast(&args.file, args.future.as_deref(), &columns, horizon)?;
     let places = args.shard.places("forecast", series.own.len(), "series")?;
-    warnings(&series.report, printer);
-    if !series.unknown.is_empty() {
-        let names = first_of(5, series.unknown.iter().cloned());
-        printer.note(&format!("no forecast for series that are not in the training data: {names}"));
-    }
+    notes(&series.report, &series.unknown, printer);
     check_future(args, &series.own, horizon, printer)?;
     drawn(args, &series.own)?;
     let budget = budget(args, series.own.len().saturating_mul(horizon), interrupt()?);
@@ -474,7 +470,17 @@ pub(super) fn without_future(file: &Path, future: Option<&Path>, series: &Series
     (Failure::new(what), format!("give {given}"))
 }
 
-fn warnings(report: &ReadReport, printer: &Printer) {
+/// Says what was read for a model, and which series it does not know.
+pub(super) fn notes(report: &ReadReport, unknown: &[String], printer: &Printer) {
+    warnings(report, printer);
+    if !unknown.is_empty() {
+        let names = first_of(5, unknown.iter().cloned());
+        printer.note(&format!("no answer for series that are not in the training data: {names}"));
+    }
+}
+
+/// Says what was read, filled, sorted and left out.
+pub(super) fn warnings(report: &ReadReport, printer: &Printer) {
     report.to_string().lines().for_each(|line| printer.note(line));
 }
 

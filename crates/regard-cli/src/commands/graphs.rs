@@ -7,6 +7,7 @@ use regard::data::graphs::formats::attention::{self, LayerWeights};
 use regard::data::graphs::formats::predictions::{Predicted, Predictions};
 use regard::data::graphs::{Graphs, Level};
 use regard::data::table::write;
+use regard::experiment::DecimalMark;
 use regard::explain::attribution::{Attribution, AttributionOptions};
 use regard::graphs::attribution::GraphAttribution;
 use regard::graphs::examples::Examples;
@@ -267,6 +268,14 @@ fn means(graphs: &Graphs, graph: usize, layers: &[AttentionWeights], heads: usiz
 /// The columns of a file for a model: those of its training. Paths are not taken over.
 pub(super) fn columns(model: &GraphModel) -> GraphData {
     let data = model.experiment.as_ref().map(|experiment| experiment.data.clone()).unwrap_or_default();
-    // A file of predictions has no split and is read strictly.
-    GraphData { split: String::new(), path: String::new(), edges: String::new(), cache: String::new(), ..data }
+    // A file of predictions has no split and is read strictly, and the decimal mark of training is that of numbers that do
+    // not tell theirs.
+    GraphData {
+        split: String::new(),
+        path: String::new(),
+        edges: String::new(),
+        cache: String::new(),
+        decimal: DecimalMark::Auto,
+        ..data
+    }
 }

@@ -4,10 +4,12 @@ use std::path::Path;
 
 use regard::Device;
 use regard::data::series::Series;
+use regard::data::series::formats::ReadReport;
 use regard::data::series::formats::forecasts::Forecasts;
 use regard::data::sets::formats::predictions::Predictions;
 use regard::data::sets::{Bags, FeatureNames};
 use regard::data::table::write;
+use regard::experiment::DecimalMark;
 use regard::series::SeriesExperiment;
 use regard::series::attribution::SeriesAttribution;
 use regard::series::back_test::{BackTestOptions, BackTestProgress, Origin};
@@ -21,6 +23,7 @@ use regard::train::Ranks;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::forecast::notes;
 use super::parts::{in_parts, over_parts};
 use super::{Outcome, attribution, cross_validation, open_model};
 use crate::args::{EvalJob, FoldOptions, PredictArgs};
@@ -69,7 +72,8 @@ pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) ->
     if let Some(file) = file {
         let data = &mut experiment.data;
         data.path = file.display().to_string();
-        data.decimal = job.table.decimal.map_or(data.decimal, Into::into);
+        // The mark of training is that of numbers that do not tell theirs.
+        data.decimal = job.table.decimal.map_or(DecimalMark::Auto, Into::into);
         data.id = job.columns.id.clone().unwrap_or(std::mem::take(&mut data.id));
         if !job.columns.target.is_empty() {
             data.columns.clone_from(&job.columns.target);
@@ -79,7 +83,11 @@ pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) ->
         let on = file.map_or("the test data of its experiment".to_owned(), |file| file.display().to_string());
         let found = match file {
             Some(file) => {
-                let tested = |_: &Printer| Ok(model.test_predictions(file, &experiment.data)?);
+                let tested = |printer: &Printer| {
+                    let read = read_whole(file, &experiment.data, true, Some(&model.config))?;
+                    of_part(&read.report, printer);
+                    Ok(model.test_predictions(file, &read)?)
+                };
                 let division = experiment.data.division();
                 let found = over_parts(file, division, printer, &tested, SeriesTestPredictions::append)?;
                 found.map(|found| model.class_metrics(&found)).unwrap_or_default()
@@ -93,16 +101,20 @@ pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) ->
         let note = format!("{}: errors are those of its test rows, split as in training", file.display());
         printer.note(&note);
     }
+    let data = model.test_data(&experiment)?;
+    if file.is_some() {
+        notes(data.report(), &data.unknown, printer);
+    }
     if model.config.task != SeriesTask::Forecast {
         let how = match model.config.task {
             SeriesTask::Anomaly => "reconstructed",
             _ => "masked at random and reconstructed",
         };
         let on = format!("the test rows of {}, {how}, at the network's scale", experiment.data.path);
-        measures::write(folder, &on, &model.measure_reconstruction(&experiment)?.into(), printer)?;
+        measures::write(folder, &on, &model.measure_reconstruction(&data)?.into(), printer)?;
         return Ok(Outcome::Done);
     }
-    let found = model.measure(&experiment)?;
+    let found = model.measure(&data)?;
     if printer.json() {
         let (look_back, horizon) = (model.config.look_back, model.config.horizon);
         let (model, data) = (folder.display().to_string(), experiment.data.path.clone());
@@ -173,7 +185,7 @@ impl SeriesAnswer {
             return Err(Failure::new(what).hint("it is for forecasts and classes").into());
         }
         let series = model.read(&args.file, &columns)?;
-        series.report.to_string().lines().for_each(|line| printer.note(line));
+        notes(&series.report, &series.unknown, printer);
         let (found, key) = match model.config.task {
             SeriesTask::Imputation => (filled(args, model, &series, printer)?, "value"),
             SeriesTask::Anomaly => (model.anomalies(&series)?, "score"),
@@ -265,9 +277,7 @@ fn classes(
         let names: Vec<String> = read.panel.names().map(str::to_owned).collect();
         read.panel = read.panel.select(&names[places.range.clone()]).map_err(regard::Error::from)?;
     }
-    // The first line counts rows, which parts of a file do together.
-    let report = read.report.to_string();
-    report.lines().skip(usize::from(printer.says_once())).for_each(|line| printer.note(line));
+    of_part(&read.report, printer);
     if let Some(options) = args.attribution.options()? {
         let found = model.attribute_classes(&read.panel, &options, &attribution::progress(printer))?;
         attribution::report_series(
@@ -309,6 +319,12 @@ pub(super) fn evaluate_experiment(
     }
 }
 
+/// Says what was read of a file, or of a part of it.
+fn of_part(report: &ReadReport, printer: &Printer) {
+    // The first line counts rows, which parts of a file do together.
+    report.to_string().lines().skip(usize::from(printer.says_once())).for_each(|line| printer.note(line));
+}
+
 /// Back-tests an experiment from several origins.
 fn back_test(
     experiment: &SeriesExperiment,
@@ -320,7 +336,7 @@ fn back_test(
     let interrupted = super::train::interrupt("the windows that are done")?;
     let found = regard::series::back_test::back_test(experiment, options, device, &mut |seen| {
         match seen {
-            BackTestProgress::Note(note) => printer.note(note),
+            BackTestProgress::Read(note) | BackTestProgress::Note(note) => printer.note(note),
             BackTestProgress::Training { window, step, of } => {
                 let stage = format!("window {} of {}:", window + 1, options.windows);
                 progress.show(Done { stage: &stage, done: step, of, what: "steps", limit: None });

@@ -63,6 +63,8 @@ pub struct BackTestOptions {
 /// Progress of a back-test.
 #[derive(Clone, Copy, Debug)]
 pub enum BackTestProgress<'a> {
+    /// A line of the report of the reader.
+    Read(&'a str),
     /// A setting that was changed to fit the series, a sentence.
     Note(&'a str),
     /// Steps of the training for a window, counted from 0, that are done.
@@ -91,7 +93,10 @@ pub fn back_test(
 ) -> Result<Vec<Origin>> {
     let read = read_panel(Path::new(&experiment.data.path), &experiment.data)?;
     let (experiment, notes) = &shortened(experiment, &read.panel);
-    if !notes.iter().all(|note| seen(BackTestProgress::Note(note))) {
+    let report = read.report.to_string();
+    let mut said =
+        report.lines().map(BackTestProgress::Read).chain(notes.iter().map(|note| BackTestProgress::Note(note)));
+    if !said.all(&mut *seen) {
         return Ok(vec![]);
     }
     let horizon = experiment.task.horizon;

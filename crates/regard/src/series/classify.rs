@@ -272,13 +272,12 @@ impl SeriesModel {
         Ok(labelled.measured_on(&self.network, &self.config, &labelled.test, &self.device))
     }
 
-    /// Predictions for all series of a file, or of a part of it, with their true classes.
+    /// Predictions for all series that were read of a file ([`read_whole`]), or of a part of it, with their true classes.
     ///
     /// # Errors
-    /// Those of reading the data; [`Error::Config`] for a class the model does not know.
-    pub fn test_predictions(&self, file: &Path, data: &SeriesData) -> Result<SeriesTestPredictions> {
-        let read = read_whole(file, data, true, Some(&self.config))?;
-        let classes = self.known_classes(&read).map_err(|error| error.in_file(file))?;
+    /// [`Error::Config`] for a class the model does not know.
+    pub fn test_predictions(&self, file: &Path, read: &Read) -> Result<SeriesTestPredictions> {
+        let classes = self.known_classes(read).map_err(|error| error.in_file(file))?;
         Ok(SeriesTestPredictions { classes, probabilities: self.probabilities(&read.panel)? })
     }
 
@@ -366,7 +365,11 @@ pub fn cross_validate(
         let probabilities: Vec<f64> = folds.iter().flat_map(|fold| fold.probabilities.clone()).collect();
         Ok(classification_metrics(&probabilities, names.len(), &classes).measures)
     };
-    cut.run(predict, metrics, |_| Some(majority_share(&of)), done)
+    let constant = |folds: &[SeriesTestPredictions]| {
+        let held_out: Vec<usize> = folds.iter().flat_map(|fold| fold.classes.clone()).collect();
+        (!held_out.is_empty()).then(|| majority_share(&held_out))
+    };
+    cut.run(predict, metrics, constant, done)
 }
 
 #[cfg(test)]

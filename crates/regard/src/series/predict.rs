@@ -1,5 +1,6 @@
 //! Forecasts of a network beyond the end of a file.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -23,6 +24,7 @@ use super::model::PatchTstConfig;
 use super::scaled::{Known, scaled_known};
 use super::source::{Source, read_by, read_options, shortened};
 use super::task::SeriesTask;
+use crate::experiment::DecimalMark;
 use crate::store::built_in;
 use crate::supervised::Model;
 use crate::supervised::intervals::examples_needed;
@@ -102,6 +104,24 @@ pub struct Series {
     pub report: ReadReport,
     /// Series of the file that the model does not know.
     pub unknown: Vec<String>,
+}
+
+/// The data that a model is measured on.
+#[derive(Clone, Debug)]
+pub struct TestData {
+    source: Source,
+    /// With the model's sizes.
+    experiment: SeriesExperiment,
+    /// Series of the file that the model does not know.
+    pub unknown: Vec<String>,
+}
+
+impl TestData {
+    /// The report of the reader.
+    #[must_use]
+    pub fn report(&self) -> &ReadReport {
+        &self.source.report
+    }
 }
 
 impl SeriesModel {
@@ -186,13 +206,17 @@ impl SeriesModel {
             );
             return Err(Error::config("frequency", reason).with_hint(self.way_to_frequency(panel.clock().frequency())));
         }
-        let known = &self.config.data.names;
-        let unknown = panel.names().filter(|name| !known.iter().any(|known| known == name)).map(str::to_owned);
-        let unknown = unknown.collect();
-        let own = panel.select(known)?;
+        let unknown = self.unknown(&panel);
+        let own = panel.select(&self.config.data.names)?;
         let mut panel = own.clone();
         self.scaler()?.apply(&mut panel)?;
         Ok(Series { panel: scaled_known(panel, &Known::of(&self.config.data))?, own, report, unknown })
+    }
+
+    /// Series that the model does not know.
+    fn unknown(&self, panel: &Panel) -> Vec<String> {
+        let known: HashSet<&String> = self.config.data.names.iter().collect();
+        panel.names().map(str::to_owned).filter(|name| !known.contains(name)).collect()
     }
 
     /// A hint for a file whose stamps have another distance than those of the training.
@@ -259,7 +283,8 @@ impl SeriesModel {
     /// The columns of a file for the model: those of its training.
     pub fn columns(&self) -> SeriesData {
         let data = self.experiment.as_ref().map(|experiment| experiment.data.clone()).unwrap_or_default();
-        SeriesData { generated_series: 0, ..data }
+        // The decimal mark of training is that of numbers that do not tell theirs.
+        SeriesData { generated_series: 0, decimal: DecimalMark::Auto, ..data }
     }
 
     /// The forecast of every series, `horizon` values after its last, with intervals of these levels in
@@ -532,23 +557,21 @@ impl SeriesModel {
     /// [`Error::Config`] for a model whose folder says nothing of its experiment, and for data that was changed since
     /// the training; what reading the data gives.
     pub fn measure_test(&self) -> Result<SeriesEvaluation> {
-        self.measure(self.experiment_on_same_data()?)
+        self.measure(&self.test_data(self.experiment_on_same_data()?)?)
     }
 
     /// The model on the test part of an experiment's data.
     ///
     /// # Errors
-    /// Those of reading the data.
-    pub fn measure(&self, experiment: &SeriesExperiment) -> Result<SeriesEvaluation> {
-        let (source, experiment) = self.source_of(experiment)?;
-        let experiment = &experiment;
+    /// [`Error::Config`] for data without test rows.
+    pub fn measure(&self, TestData { source, experiment, .. }: &TestData) -> Result<SeriesEvaluation> {
         // Only the authors' code leaves windows of the test out.
         let official = self.config.preset.as_deref() == Some("patchtst-official");
         let paper_batch = official.then_some(experiment.train.batch_size);
         let options = EvaluateOptions { measuring: Measuring::of(experiment), paper_batch };
-        let mut found = evaluate(&self.network, &self.config, &source, Part::Test, options, &self.device)?;
+        let mut found = evaluate(&self.network, &self.config, source, Part::Test, options, &self.device)?;
         if let Some(base) = &self.base {
-            found.blend = test_errors(self, &source, experiment.data.season_length, base.weights)?;
+            found.blend = test_errors(self, source, experiment.data.season_length, base.weights)?;
         }
         Ok(found)
     }
@@ -557,14 +580,13 @@ impl SeriesModel {
     /// rows of an experiment's file, at the network's scale.
     ///
     /// # Errors
-    /// Those of reading the file; [`Error::Config`] for a file without test rows.
-    pub fn measure_reconstruction(&self, experiment: &SeriesExperiment) -> Result<ValidationMetrics> {
-        let (source, experiment) = self.source_of(experiment)?;
+    /// [`Error::Config`] for a file without test rows.
+    pub fn measure_reconstruction(&self, TestData { source, experiment, .. }: &TestData) -> Result<ValidationMetrics> {
         let Some(windows) = source.windows(Part::Test) else {
             return Err(Error::config("data.test_fraction", "leaves no test rows"));
         };
-        let of = WindowsOf { source: &source, windows };
-        let cost = predict(&self.network, &self.config, of, Measuring::of(&experiment), &self.device, &mut |_, _| {});
+        let of = WindowsOf { source, windows };
+        let cost = predict(&self.network, &self.config, of, Measuring::of(experiment), &self.device, &mut |_, _| {});
         let name = match experiment.train.loss {
             NumberLoss::Absolute => "mae",
             NumberLoss::Squared => "mse",
@@ -574,22 +596,26 @@ impl SeriesModel {
         Ok(ValidationMetrics { cost, measures, ..ValidationMetrics::default() })
     }
 
-    /// The series of an experiment's file at the model's scale, and the experiment with the model's sizes.
-    fn source_of(&self, experiment: &SeriesExperiment) -> Result<(Source, SeriesExperiment)> {
+    /// The series of an experiment's file at the model's scale, split as the experiment says.
+    ///
+    /// # Errors
+    /// Those of reading the file; other series or covariates than those of training.
+    pub fn test_data(&self, experiment: &SeriesExperiment) -> Result<TestData> {
         if experiment.data.generated_series > 0 {
             let (source, _) = Source::of(experiment)?;
-            return Ok((source, experiment.clone()));
+            return Ok(TestData { source, experiment: experiment.clone(), unknown: vec![] });
         }
         self.check_series()?;
         let path = Path::new(&experiment.data.path);
         let mut read = read(path, &read_options(&experiment.data, Some(&self.config))?)?;
         self.check_covariates(&read.panel).map_err(|error| error.in_file(path))?;
+        let unknown = self.unknown(&read.panel);
         read.panel = read.panel.select(&self.config.data.names)?;
         // Scales and look-back are the model's, also on a file that would give others.
         let (mut experiment, _) = shortened(experiment, &read.panel);
         experiment.model = PatchTstConfig { data: experiment.model.data, ..self.config.clone() };
         let (source, _) = Source::with_panel(&experiment, read, Some(&self.config.data))?;
-        Ok((source, experiment))
+        Ok(TestData { source, experiment, unknown })
     }
 
     /// The predictions for a batch.

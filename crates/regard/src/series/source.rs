@@ -46,6 +46,11 @@ pub fn read_options(data: &SeriesData, model: Option<&PatchTstConfig>) -> Result
     let given = |name: &String| (!name.is_empty()).then(|| name.clone());
     let labelled = !data.label.is_empty();
     let long = data.layout == SeriesLayout::Long || !data.id.is_empty() || labelled;
+    if long && data.columns.len() > 1 {
+        let reason = format!("names {} columns; a long table has one column of values", data.columns.len());
+        let hint = "forecast them one after the other; without `--id` (`data.id`) columns are series";
+        return Err(Error::config("data.columns", reason).with_hint(hint));
+    }
     let frequency = given(&data.frequency).map(|text| text.parse()).transpose();
     Ok(ReadOptions {
         layout: match data.layout {
@@ -71,7 +76,8 @@ pub fn read_options(data: &SeriesData, model: Option<&PatchTstConfig>) -> Result
         label_optional: model.is_some(),
         covariates: data.future_covariates.clone(),
         statics: data.static_covariates.clone(),
-        decimal: model.map_or(data.decimal, |model| data.decimal.or(model.data.decimal)).mark(),
+        decimal: data.decimal.mark(),
+        likely_decimal: model.and_then(|model| model.data.decimal.mark()),
         known_covariates: model.map(|model| model.data.future_covariates.clone()),
         known_statics: model.map(|model| model.data.static_covariates.clone()),
         ..ReadOptions::default()

@@ -247,7 +247,7 @@ fn a_network_on_generated_series_takes_part_on_the_spot() {
         data: SeriesData { path: path.display().to_string(), ..data },
         ..model.experiment.clone().unwrap()
     };
-    assert!(model.measure(&file).unwrap_err().to_string().contains("generated series"));
+    assert!(model.test_data(&file).unwrap_err().to_string().contains("generated series"));
     for (set, key) in [
         ("data.path=a.csv", "data.path"),
         ("task.kind=imputation", "data.generated_series"),

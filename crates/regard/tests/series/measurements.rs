@@ -31,8 +31,11 @@ fn covariates_of_another_file_have_the_scale_of_the_model() {
     let set = ["data.columns=[\"sold\"]", "data.future_covariates=[\"price\"]", "eval.blend=false"];
     let model = trained(&experiment(&path, &set), &folder.path().join("run"));
     let other = experiment(&dearer_at_first(folder.path(), &path, 200), &set);
-    assert_eq!(model.measure(&other).unwrap().errs.mse, model.measure_test().unwrap().errs.mse);
-    let fewer = model.measure(&experiment(&path, &[set[0], set[2]])).unwrap_err().to_string();
+    assert_eq!(
+        model.measure(&model.test_data(&other).unwrap()).unwrap().errs.mse,
+        model.measure_test().unwrap().errs.mse
+    );
+    let fewer = model.test_data(&experiment(&path, &[set[0], set[2]])).unwrap_err().to_string();
     assert!(fewer.contains("gives none, but the model was trained with price"), "{fewer}");
     // A later window of a back-test without another training.
     let read = |rows: usize| {
@@ -68,15 +71,17 @@ fn back_tests_hold_out_the_rows_that_were_asked_for() {
     let notes_of = |more: &[&str], windows: usize| {
         let set = [&["data.columns=[\"shade\"]", "train.epochs=1"], more].concat();
         let options = BackTestOptions { windows, step_size: None, refit: false };
-        let (mut notes, mut steps) = (vec![], 0);
+        let (mut notes, mut steps, mut read) = (vec![], 0, false);
         let found = back_test(&experiment(&path, &set), &options, &Device::flex(), &mut |seen| {
             match seen {
+                BackTestProgress::Read(line) => read |= line.starts_with("200 rows"),
                 BackTestProgress::Note(note) => notes.push(note.to_owned()),
                 BackTestProgress::Training { of, .. } => steps = of,
                 BackTestProgress::Window(_) => {}
             }
             true
         });
+        assert!(read, "the report of the reader");
         found.map(|found| (notes, steps, found.len()))
     };
     // Of 200 rows, 8 for the test and 104 for validation leave 33 windows of 48 and 8, in 3 batches of 16.

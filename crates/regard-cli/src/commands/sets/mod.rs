@@ -5,6 +5,7 @@ mod predict;
 use std::path::Path;
 
 use regard::Device;
+use regard::experiment::DecimalMark;
 use regard::sets::experiment::SetData;
 use regard::sets::predict::{SetModel, SetTestPredictions};
 
@@ -60,5 +61,7 @@ pub(crate) fn columns(model: &SetModel, group_by: Option<String>) -> SetData {
     let mut data = model.experiment.as_ref().map(|experiment| experiment.data.clone()).unwrap_or_default();
     data.group_by = group_by.unwrap_or(data.group_by);
     data.features.clone_from(&model.config.data.features);
+    // The decimal mark of training is that of numbers that do not tell theirs.
+    data.decimal = DecimalMark::Auto;
     data
 }

@@ -4,16 +4,20 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::stamps::Stamps;
-use super::{Read, ReadOptions, by_row, long, parse};
+use super::{Extent, Read, ReadOptions, by_row, long, parse};
 use crate::error::shown;
+use crate::table::numbers::Decimal;
 use crate::table::write::quoted;
-use crate::table::{Column, Header, Rows, Text};
+use crate::table::{Column, Footer, Header, Row, Rows, Text};
 use crate::{Error, Result};
 
 /// Rows of the future, as they stand below those of the other file.
 struct Rest {
     path: PathBuf,
+    /// In the columns of the other file, and with its decimal marks.
     text: String,
+    /// The line of the other file's text below its table, above which the rows go.
+    footer: Option<usize>,
     /// The line of each row in its own file.
     lines: Vec<usize>,
     /// The number of rows of each series; of all under an empty name where rows are shared.
@@ -32,18 +36,21 @@ pub fn read_with_future(path: &Path, future: &Path, options: &ReadOptions) -> Re
         let error = Error::parse(future, 0, "has future values of covariates, but no covariates are named");
         return Err(error.with_hint("name them by `--covariates` (`data.future_covariates`)"));
     }
-    let Text { mut text, delimiter, .. } = Text::read(path)?;
+    let Text { mut text, delimiter, encoding } = Text::read(path)?;
     if !text.ends_with('\n') {
         text.push('\n');
     }
     let rows = Rows::of_text(&text, path, options.delimiter.or(delimiter))?;
+    let rows = rows.with_marks(options.decimal, options.likely_decimal)?;
     let separator = rows.separator();
     let (names, rest) = rest(rows, future, options)?;
-    let before = text.matches('\n').count();
-    text.push_str(&rest.text);
+    let before = rest.footer.map_or(usize::MAX, |line| line - 1).min(text.matches('\n').count());
+    let end: usize = text.split_inclusive('\n').take(before).map(str::len).sum();
+    text.insert_str(end, &rest.text);
     let options = ReadOptions { delimiter: Some(separator), ..options.clone() };
     let mut read = parse(&text, path, &options).map_err(|error| rest.placed(error, path, before))?;
     read.report.notes.extend(rest.notes.iter().cloned());
+    read.report.encoding = encoding.note().map(str::to_owned);
     rest.check(&read, names.as_ref())?;
     Ok(read)
 }
@@ -63,27 +70,45 @@ fn rest<'p>(mut rows: Rows<'p>, future: &Path, options: &ReadOptions) -> Result<
             long::guessed(&header, &mut rows, options, &beginning)?.map(|[id, _]| header.column(&id)).transpose()?
         }
     };
-    let mut wanted: Vec<Column> = date.into_iter().chain(id.clone()).collect();
+    let mut wanted: Vec<Column> = date.clone().into_iter().chain(id.clone()).collect();
     wanted.extend(options.covariates.iter().map(|name| header.column(name)).collect::<Result<Vec<_>>>()?);
     let separator = char::from(rows.separator()).to_string();
-    let mut known: HashSet<String> = HashSet::new();
-    if let Some(id) = &id {
-        while let Some(row) = rows.next()? {
-            if !known.contains(row.text(id.at)) {
-                known.insert(row.text(id.at).to_owned());
-            }
+    let (mut known, mut footer): (HashSet<String>, _) = (HashSet::new(), Footer::default());
+    let stamps = Stamps::of(date, options, &beginning, Extent::Whole);
+    while let Some(row) = rows.next()? {
+        let may_be_text = if id.is_some() { row.len() == 1 } else { header.len() > 1 };
+        if may_be_text && footer.takes(row, |text| id.is_none() && stamps.may_be(text)) {
+            continue;
+        }
+        // Text above rows of values is no footer, which is said when the table is read.
+        footer = Footer::default();
+        if let Some(name) = id.as_ref().map(|id| row.text(id.at)).filter(|name| !known.contains(*name)) {
+            known.insert(name.to_owned());
         }
     }
-    let Text { text, delimiter, .. } = Text::read(future)?;
-    let mut ahead = Rows::of_text(&text, future, options.delimiter.or(delimiter))?;
+    let Text { text, delimiter, encoding } = Text::read(future)?;
+    let ahead = Rows::of_text(&text, future, options.delimiter.or(delimiter))?;
+    // What may be read in both ways is read as in the other file.
+    let mut ahead = ahead.with_marks(options.decimal, rows.decimal().or(options.likely_decimal))?;
     let names = Header::of(&mut ahead, "a header and rows of the future")?;
     names.check_distinct()?;
-    let places: Vec<(usize, usize)> =
-        wanted.iter().map(|column| Ok((column.at, names.column(&column.name)?.at))).collect::<Result<_>>()?;
-    let unread: Vec<String> =
-        (0..names.len()).filter(|at| places.iter().all(|(_, place)| place != at)).map(|at| names.label(at)).collect();
-    let mut rest =
-        Rest { path: future.to_path_buf(), text: String::new(), lines: vec![], rows: HashMap::new(), notes: vec![] };
+    let places: Vec<(usize, Column)> =
+        wanted.iter().map(|column| Ok((column.at, names.column(&column.name)?))).collect::<Result<_>>()?;
+    let unread: Vec<String> = (0..names.len())
+        .filter(|at| places.iter().all(|(_, column)| column.at != *at))
+        .map(|at| names.label(at))
+        .collect();
+    let notes = ahead.note().map(str::to_owned).into_iter();
+    let notes = notes.chain(encoding.note().map(|note| format!("the file {note}")));
+    let mut rest = Rest {
+        path: future.to_path_buf(),
+        text: String::new(),
+        footer: footer.line(),
+        lines: vec![],
+        rows: HashMap::new(),
+        notes: notes.map(|note| format!("{}: {note}", future.display())).collect(),
+    };
+    let covariates = places.len() - options.covariates.len()..places.len();
     if !unread.is_empty() {
         let (file, unread) = (future.display(), unread.join(", "));
         rest.notes.push(format!(
@@ -93,15 +118,18 @@ fn rest<'p>(mut rows: Rows<'p>, future: &Path, options: &ReadOptions) -> Result<
     while let Some(row) = ahead.next()? {
         row.check_fields(names.len(), "the header has")?;
         let mut fields = vec![String::new(); header.len()];
-        for (at, place) in &places {
-            fields[*at] = row.text(*place).replace(['\n', '\r'], " ");
+        for (which, (at, column)) in places.iter().enumerate() {
+            let number = if covariates.contains(&which) { number_with_marks(row, column)? } else { None };
+            fields[*at] = match number {
+                Some(number) => written(number, rows.mark(*at)),
+                None => row.get(column).replace(['\n', '\r'], " "),
+            };
         }
         let series = id.as_ref().map_or("", |id| fields[id.at].as_str());
         if let Some(id) = id.as_ref().filter(|_| !known.contains(series)) {
             return Err(row.error(&id.name, format!("found `{}`, expected a series of the other file", shown(series))));
         }
-        let covariates = &places[places.len() - options.covariates.len()..];
-        if covariates.iter().all(|(at, _)| fields[*at].trim().is_empty()) {
+        if places[covariates.clone()].iter().all(|(at, _)| fields[*at].trim().is_empty()) {
             return Err(row.error(&options.covariates[0], "is empty, expected its value in the future"));
         }
         *rest.rows.entry(series.to_owned()).or_default() += 1;
@@ -114,6 +142,23 @@ fn rest<'p>(mut rows: Rows<'p>, future: &Path, options: &ReadOptions) -> Result<
         return Err(Error::parse(future, 0, "has no rows below its header, expected those of the future"));
     }
     Ok((id, rest))
+}
+
+/// The number of a field that has a mark, which may be another one than that of the other file.
+fn number_with_marks(row: Row<'_>, column: &Column) -> Result<Option<f64>> {
+    let plain = row.value(column)?;
+    let has_mark = row.get(column).contains(['.', ',']) || *plain != *row.get(column);
+    Ok(plain.parse().ok().filter(|number: &f64| has_mark && number.is_finite()))
+}
+
+/// A number with a decimal mark, so that no mark can be taken for one between thousands.
+fn written(number: f64, mark: Option<Decimal>) -> String {
+    let text = number.to_string();
+    match (mark, text.split_once('.')) {
+        (Some(Decimal::Comma), _) => text.replace('.', ","),
+        (_, Some((_, fraction))) if fraction.len() == 3 => text + "0",
+        _ => text,
+    }
 }
 
 impl Rest {

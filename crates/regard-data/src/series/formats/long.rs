@@ -155,13 +155,18 @@ pub(super) fn read<'p>(
     beginning: &Beginning,
     extent: Extent<'_>,
 ) -> Result<Read> {
-    if options.columns.is_some() {
-        let reason = "is read as a long table, in which columns are not series";
-        return Err(header.error(reason).with_hint(
-            "give the column of values by `--target` (`data.columns`), or leave out `--id` (`data.id`) for a wide table",
-        ));
+    let target = options.target_of_long_table();
+    if options.columns.is_some() && (target.is_none() || options.target.is_some()) {
+        let reason = "is read as a long table, in which one column has the values of all series";
+        let hint = "name one column by `--target` (`data.columns`), or set `data.layout=wide`";
+        return Err(header.error(reason).with_hint(hint));
     }
-    let date = Stamps::find(header, &mut rows, options, beginning)?.filter(|column| !column.name.is_empty());
+    let options = &ReadOptions { columns: None, target, ..options.clone() };
+    // Rows that are numbered without a name have no dates.
+    let first = |column: &Column| beginning.column(column.at).first().cloned();
+    let is_number = |column: &Column| first(column).is_some_and(|field| field.parse::<i64>().is_ok());
+    let date = Stamps::find(header, &mut rows, options, beginning)?
+        .filter(|column| !column.name.is_empty() || !is_number(column));
     let columns = Columns::of(header, date.as_ref(), options)?;
     let date_name = date.as_ref().map(|column| column.name.clone());
     let covariates = Covariates::of(&columns.covariates, options, beginning);
@@ -179,7 +184,8 @@ pub(super) fn read<'p>(
     };
     let timeline = placing.place(stamps, std::mem::take(&mut table.rows))?;
     let read = table.finish(&timeline, header, &columns, options, extent)?;
-    let report = ReadReport { rows: lines.len(), date: date_name, skipped: columns.skipped, ..read.report };
+    let empty_rows = rows.empty().count;
+    let report = ReadReport { rows: lines.len(), empty_rows, date: date_name, skipped: columns.skipped, ..read.report };
     Ok(Read { report, ..read })
 }
 

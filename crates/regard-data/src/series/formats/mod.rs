@@ -107,7 +107,7 @@ impl Extent<'_> {
 
 /// The series of a table and its layout; `None` for one with a row for each series.
 fn table(rows: Rows<'_>, options: &ReadOptions, extent: Extent<'_>) -> Result<(Read, Option<TableLayout>)> {
-    let rows = rows.with_marks(options.decimal)?;
+    let rows = rows.with_marks(options.decimal, options.likely_decimal)?;
     let (marks, decimal, encoding) = (rows.note().map(str::to_owned), rows.decimal(), rows.encoding());
     let (mut read, layout) = of_rows(rows, options, extent)?;
     (read.report.marks, read.report.decimal) = (marks, decimal);
@@ -211,6 +211,7 @@ fn report_of(panel: &Panel, timeline: Option<&Timeline>) -> Result<ReadReport> {
         stamps: timeline.and_then(|timeline| timeline.note.clone()),
         notes: Vec::new(),
         encoding: None,
+        empty_rows: 0,
         footer: None,
     })
 }
@@ -254,9 +255,22 @@ pub struct ReadOptions {
     pub last: Option<usize>,
     /// The decimal mark of numbers; `None` is the one that they show.
     pub decimal: Option<Decimal>,
+    /// The decimal mark of numbers that may be read in both ways, where the file does not tell: that of training, for
+    /// example.
+    pub likely_decimal: Option<Decimal>,
     /// The character between fields; `None` is the one of comma, semicolon and tab that the header has most
     /// of.
     pub delimiter: Option<u8>,
+}
+
+impl ReadOptions {
+    /// The column of values of a long table: that which is named, also by the only one of [`Self::columns`].
+    fn target_of_long_table(&self) -> Option<String> {
+        self.target.clone().or_else(|| match self.columns.as_deref() {
+            Some([only]) => Some(only.clone()),
+            _ => None,
+        })
+    }
 }
 
 /// The layout of a table.
@@ -318,7 +332,7 @@ pub struct ReadReport {
     /// A sentence about a title above the header, and about the decimal mark where numbers have commas.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub marks: Option<String>,
-    /// The decimal mark of the numbers: as given, else a comma where they show it.
+    /// The decimal mark of the numbers: as given, else the one that they show.
     #[serde(skip)]
     pub decimal: Option<Decimal>,
     /// A sentence about time stamps that could be read in another way: with several offsets from universal time, or days
@@ -331,8 +345,15 @@ pub struct ReadReport {
     /// A note on the encoding of the file, where it was guessed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encoding: Option<String>,
+    /// Rows of separators alone, which are skipped: no steps where steps are counted.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub empty_rows: usize,
     /// Text below the table.
     pub footer: Option<String>,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 impl fmt::Display for ReadReport {
@@ -379,6 +400,12 @@ impl fmt::Display for ReadReport {
             ),
             (missing, "missing value", "missing values", ""),
             (self.future, "row of the future", "rows of the future", ""),
+            (
+                if self.date.is_none() { self.empty_rows } else { 0 },
+                "row without any value, skipped",
+                "rows without any value, skipped",
+                ": no steps; write `nan` for steps whose values are missing, or give dates",
+            ),
         ];
         for (count, one, several, end) in counts.into_iter().filter(|(count, ..)| *count > 0) {
             writeln!(f, "{count} {}{end}", if count == 1 { one } else { several })?;

@@ -114,13 +114,15 @@ impl From<Error> for Stop {
 /// The options by which all parts are read as the first one was.
 fn known(first: &Read, layout: TableLayout, options: &ReadOptions) -> ReadOptions {
     let guessed = first.report.guessed.clone();
-    let [id, target] = guessed.map_or([options.id.clone(), options.target.clone()], |names| names.map(Some));
+    let is_wide = layout == TableLayout::Wide;
+    let target = if is_wide { options.target.clone() } else { options.target_of_long_table() };
+    let [id, target] = guessed.map_or([options.id.clone(), target], |names| names.map(Some));
     ReadOptions {
         layout,
         date: first.report.date.clone(),
         without_dates: first.report.date.is_none(),
         frequency: Some(first.panel.clock().frequency()),
-        columns: if layout == TableLayout::Wide { options.columns.clone() } else { None },
+        columns: options.columns.clone().filter(|_| is_wide),
         id,
         target,
         ..options.clone()
@@ -145,7 +147,15 @@ impl Joined {
     /// The series of the first part; `None` where it cannot be joined with others.
     fn of(first: Read, layout: TableLayout, last: Option<usize>) -> Option<Self> {
         let report = &first.report;
-        let nothing = ReadReport { rows: 0, gaps: 0, out_of_order: 0, duplicates: 0, footer: None, ..report.clone() };
+        let nothing = ReadReport {
+            rows: 0,
+            gaps: 0,
+            out_of_order: 0,
+            duplicates: 0,
+            empty_rows: 0,
+            footer: None,
+            ..report.clone()
+        };
         let mut joined = Self {
             clock: first.panel.clock().clone(),
             layout,
@@ -192,6 +202,7 @@ impl Joined {
         all.rows += report.rows;
         all.out_of_order += if is_behind { report.rows } else { report.out_of_order };
         all.duplicates += report.duplicates;
+        all.empty_rows += report.empty_rows;
         all.footer = report.footer;
         all.encoding = all.encoding.take().or(report.encoding);
         self.distinct += report.rows - report.duplicates;
@@ -424,6 +435,9 @@ mod tests {
         same(&text("cols,date,data", &by_time), &options);
         let named = ReadOptions { id: Some("a".into()), target: Some("c".into()), ..options.clone() };
         same(&text("a,b,c", &by_time), &named);
+        let more = by_time.iter().map(|(id, at)| format!("{},{}", row(*id, *at), value(3 * at)));
+        let sold = ReadOptions { columns: Some(vec!["sold".into()]), ..options.clone() };
+        same(&table("unique_id,ds,y,sold", more), &sold);
         // Rows without dates are counted series by series.
         let counted = by_time.iter().map(|(id, at)| format!("s{id},{}", value(at + id)));
         same(&table("unique_id,y", counted), &options);

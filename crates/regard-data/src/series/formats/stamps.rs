@@ -225,7 +225,7 @@ impl Stamps {
     /// If true, a text could be the next stamp.
     pub(super) fn may_be(&self, text: &str) -> bool {
         match (&self.column, self.layouts.is_empty()) {
-            (None, _) => text.parse::<f64>().is_ok(),
+            (None, _) => text.parse::<f64>().is_ok() || is_missing(text),
             (_, true) => !layouts_of(text).is_empty(),
             _ => self
                 .layouts

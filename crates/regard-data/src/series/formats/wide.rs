@@ -67,12 +67,12 @@ pub(super) fn read<'p>(
         .map(|(column, values)| Series::new(&column.name, 0, values).with_covariates(covariates.clone()))
         .collect();
     let panel = Panel::with_names(timeline.clock.clone(), series, names, Vec::new())?;
-    let rows = table.lines.len();
     let report = ReadReport {
-        rows,
+        rows: table.lines.len(),
         date,
         future,
         skipped: columns.skipped,
+        empty_rows: rows.empty().count,
         footer: table.footer,
         notes: columns.note.into_iter().chain(notes).chain(table.lost).collect(),
         ..report_of(&panel, Some(&timeline))?

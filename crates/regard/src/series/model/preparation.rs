@@ -43,7 +43,7 @@ pub struct SeriesPreparation {
     pub static_covariate_ranges: ColumnRanges,
     /// Names of the classes.
     pub classes: Vec<String>,
-    /// The decimal mark of the training table: that of other files, unless it is given.
+    /// The decimal mark of the training table: that of numbers of other files that do not tell theirs.
     #[serde(default, skip_serializing_if = "DecimalMark::is_auto")]
     pub decimal: DecimalMark,
     /// Levels for which `interval_widths` stand, in percent.

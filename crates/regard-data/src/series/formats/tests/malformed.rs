@@ -274,9 +274,9 @@ fn long_tables() {
             "a.csv:2: field `k`: is empty, expected the label of the series",
         ),
         (
-            "unique_id,ds,y\na,2020-01,1\n",
-            ReadOptions { columns: Some(vec!["y".into()]), ..wide() },
-            "a.csv:1: is read as a long table, in which columns are not series | give the column of values by `--target` (`data.columns`), or leave out `--id` (`data.id`) for a wide table",
+            "unique_id,ds,y,z\na,2020-01,1,2\n",
+            ReadOptions { columns: Some(vec!["y".into(), "z".into()]), ..wide() },
+            "a.csv:1: is read as a long table, in which one column has the values of all series | name one column by `--target` (`data.columns`), or set `data.layout=wide`",
         ),
     ]);
 }

@@ -125,6 +125,20 @@ fn long_tables_have_series_of_their_own() {
 }
 
 #[test]
+fn dates_without_a_name_and_the_column_of_values_are_those_of_long_tables_too() {
+    let text = ",unique_id,y,sold\n2020-01-03,a,3,7\n2020-01-01,a,1,6\n2020-01-01,b,5,4\n2020-01-02,b,6,4\n";
+    let found = read(text);
+    assert_eq!((found.panel.series()[0].len(), found.report.gaps, found.report.out_of_order), (3, 1, 1));
+    assert_eq!(found.panel.stamp(0, 0).unwrap(), "2020-01-01");
+    // Numbers of rows are no dates.
+    let numbered = read(",unique_id,y\n0,a,3\n1,a,1\n2,b,5\n3,b,6\n");
+    assert_eq!((numbered.report.date, numbered.panel.len()), (None, 2));
+    let sold = ReadOptions { columns: Some(vec!["sold".into()]), ..ReadOptions::default() };
+    let found = parse(text, Path::new("a.csv"), &sold).unwrap();
+    assert_eq!((found.panel.len(), values(&found, 1)), (2, vec![4.0, 4.0]));
+}
+
+#[test]
 fn columns_of_long_tables_that_are_not_named_are_left_out() {
     let text = "unique_id,ds,y,price,size,kind\nb,2020-01-02,5,1,9,shop\na,2020-01-01,1,2,8,web\na,2020-01-03,3,3,8,web\n\
                 b,2020-01-01,4,4,9,shop\na,2020-01-04,,5,8,web\n";

@@ -176,6 +176,24 @@ fn marks_between_thousands_are_read() {
 }
 
 #[test]
+fn thousands_beside_decimal_commas_are_thousands_in_every_row() {
+    let rows = |count: usize, last: &str| {
+        let day = |day: usize| format!("{};{};12,3\n", day + 1, 904 + day % 80);
+        (0..count).map(day).chain([format!("{};{last};12,7", count + 1)]).collect::<String>()
+    };
+    // A last line without an end, and one behind all that the marks are known by.
+    for count in [20, 9000] {
+        let found = read(&format!("step;sold;price\n{}", rows(count, "1.012")));
+        assert_eq!(found.panel.series()[0].values()[count], 1012.0, "{count}");
+    }
+    // Points in another column leave it open, which is said.
+    let found = read("step;sold;price;warm\n1;900;12,3;5.3\n2;1.000;12,4;6.1\n");
+    assert_eq!(values(&found, 0), [900.0, 1.0]);
+    let marks = found.report.marks.unwrap();
+    assert!(marks.contains("`1.000` is read as 1 (`--decimal comma`"), "{marks}");
+}
+
+#[test]
 fn texts_that_are_known_in_the_future_are_encoded() {
     let text = "date,sold,promo,price\n2021-01-01,1,yes,3\n2021-01-02,2,no,4\n2021-01-03,,yes,5\n";
     let options = ReadOptions { covariates: vec!["promo".into(), "price".into()], ..ReadOptions::default() };
@@ -262,6 +280,31 @@ fn values_of_the_future_may_stand_in_a_file_of_their_own() {
 }
 
 #[test]
+fn values_of_the_future_may_have_marks_of_their_own_and_a_footer_may_stand_above_them() {
+    let commas = "date;sold;price\n2021-01-01;1;10,5\n2021-01-02;2;1.011,25\n";
+    let points = "date,price\n2021-01-03,12.125\n2021-01-04,1013\n";
+    let prices = |read: &Read| read.panel.series()[0].covariates()[0].to_vec();
+    let read = with_future(&format!("{commas}Source: our till;;\n"), points, &["price"]).unwrap();
+    assert_eq!(
+        (prices(&read), read.report.footer.as_deref()),
+        (vec![10.5, 1011.25, 12.125, 1013.0], Some("Source: our till"))
+    );
+    let history = "date;sold;price\n2021-01-01;1;10.5\n2021-01-02;2;11.25\n";
+    let read = with_future(history, "date;price\n2021-01-03;1.012,5\n2021-01-04;13,125\n", &["price"]).unwrap();
+    assert_eq!(prices(&read), [10.5, 11.25, 1012.5, 13.125]);
+    let notes = read.report.to_string();
+    assert!(notes.contains("b.csv: numbers have a decimal comma"), "{notes}");
+    // What may be read in both ways is read as in the other file.
+    let ahead = |number: &str| format!("date;price\n2021-01-03;{number}\n2021-01-04;1\n");
+    assert_eq!(prices(&with_future(commas, &ahead("1.250"), &["price"]).unwrap())[2], 1250.0);
+    assert_eq!(prices(&with_future(history, &ahead("1,250"), &["price"]).unwrap())[2], 1250.0);
+    assert_eq!(prices(&with_future(history, &ahead("1.250"), &["price"]).unwrap())[2], 1.25);
+    let text = format!("{commas}Total;;\n2021-01-03;3;1,5\n");
+    let error = with_future(&text, points, &["price"]).unwrap_err().to_string();
+    assert!(error.contains("a.csv:4: found `Total` above the rows from line 5 on"), "{error}");
+}
+
+#[test]
 fn a_future_that_does_not_go_on_where_series_end_is_refused() {
     let history = "date,sold,price\n2021-01-01,1,10\n2021-01-02,2,11\n2021-01-03,3,12\n";
     let said = |future: &str, covariates: &[&str]| {
@@ -285,4 +328,16 @@ fn a_future_that_does_not_go_on_where_series_end_is_refused() {
     assert!(unknown.contains("b.csv:2: field `unique_id`: found `c`"), "{unknown}");
     let none = with_future(long, "unique_id,ds,p\na,2021-01-03,1\n", &["p"]).unwrap_err().to_string();
     assert!(none.contains("series `b` has no rows of the future"), "{none}");
+}
+
+#[test]
+fn without_dates_rows_are_steps_whatever_they_lack() {
+    let found = read("a;b\n1;2\n;\n3;4\n;\n99,5;\n");
+    assert_eq!((values(&found, 0), found.report.rows, found.report.footer.clone()), (vec![1.0, 3.0, 99.5], 3, None));
+    let note =
+        "2 rows without any value, skipped: no steps; write `nan` for steps whose values are missing, or give dates";
+    assert!(found.report.to_string().contains(note), "{}", found.report);
+    assert_eq!(read("a;b\n1;2\nNA;\n").report.rows, 2);
+    // With dates a stamp without a row is said.
+    assert!(!read("date;a\n2021-01-01;2\n;\n2021-01-02;2\n").report.to_string().contains("without any value"));
 }
