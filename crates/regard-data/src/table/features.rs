@@ -366,7 +366,7 @@ mod tests {
 
     /// Names, values and notes of a text.
     fn read(text: &str, options: &FeatureOptions<'_>) -> (Vec<String>, Vec<Vec<f32>>, Vec<String>) {
-        let table = Table::of(text, Path::new("a.csv"), (None, None), "rows").unwrap();
+        let table = Table::of(text, Path::new("a.csv"), (None, [None; 2]), "rows").unwrap();
         let found = Features::of(&table, &[], options).unwrap();
         let mut rows = Vec::new();
         table
@@ -386,7 +386,7 @@ mod tests {
         assert_eq!((rows[1][2], rows[1][3], rows[2][3], rows[3][3]), (1.0, 0.0, 1.0, 0.0));
         assert!(notes[0].starts_with("missing values: 1 of `a`, 1 of `b`; the mean"), "{notes:?}");
         let strict = Feature::Number { column: Column::new(0, "a"), may_miss: false };
-        let table = Table::of("a\nNA\n", Path::new("a.csv"), (None, None), "rows").unwrap();
+        let table = Table::of("a\nNA\n", Path::new("a.csv"), (None, [None; 2]), "rows").unwrap();
         assert!(table.each_row(|row| strict.of(&row).map(|_| ())).is_err());
     }
 
@@ -468,7 +468,7 @@ mod tests {
         let whole = ["c".to_owned()];
         let (names, ..) = read("a,b,c\n1,2,x\n,3,y\n", &FeatureOptions { listed: Some(&whole), ..OPTIONS });
         assert_eq!(names, ["c=x", "c=y"]);
-        let table = Table::of("a,b\n1,2\n", Path::new("a.csv"), (None, None), "rows").unwrap();
+        let table = Table::of("a,b\n1,2\n", Path::new("a.csv"), (None, [None; 2]), "rows").unwrap();
         let twice = ["a".to_owned(), "a".to_owned()];
         let options = FeatureOptions { listed: Some(&twice), ..OPTIONS };
         assert!(Features::of(&table, &[], &options).is_err());

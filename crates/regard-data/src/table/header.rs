@@ -183,11 +183,12 @@ fn in_one_line(names: &[String]) -> String {
 pub(crate) struct Footer(Vec<(usize, String)>);
 
 impl Footer {
-    /// If true, the row is text rather than values. `is_first` says that a text may be the first field of a row.
+    /// If true, the row is text rather than values. `is_first` says that a text may be the first field of a row, as of
+    /// [`Row::plain`].
     pub(crate) fn takes(&mut self, row: Row<'_>, is_first: impl Fn(&str) -> bool) -> bool {
         let text = row.text(0);
         let alone = row.fields().skip(1).all(str::is_empty);
-        let found = alone && !text.is_empty() && !is_first(text);
+        let found = alone && !text.is_empty() && !is_first(&row.plain(0));
         if found {
             self.0.push((row.line, text.to_owned()));
         }
@@ -208,6 +209,11 @@ impl Footer {
                 Err(error)
             }
         }
+    }
+
+    /// The line on which the text begins.
+    pub(crate) fn line(&self) -> Option<usize> {
+        self.0.first().map(|(line, _)| *line)
     }
 
     pub(crate) fn text(self) -> Option<String> {

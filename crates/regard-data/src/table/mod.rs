@@ -90,9 +90,9 @@ pub(crate) struct Table<'t> {
     pub(crate) path: &'t Path,
     delimiter: Option<u8>,
     pub(crate) header: Header<'t>,
-    /// The decimal mark of the numbers, where it is given.
-    decimal: Option<Decimal>,
-    /// The decimal mark as given, else a comma where the numbers show it.
+    /// The decimal mark of the numbers: that which is given, and the likely one where they may be read in both ways.
+    decimal: [Option<Decimal>; 2],
+    /// The decimal mark as given, else the one that the numbers show.
     pub(crate) shown: Option<Decimal>,
     /// A sentence about a title above the header, and about the decimal mark where numbers have a comma.
     pub(crate) marks: Option<String>,
@@ -105,10 +105,11 @@ impl<'t> Table<'t> {
     pub(crate) fn of(
         text: &'t str,
         path: &'t Path,
-        (delimiter, decimal): (Option<u8>, Option<Decimal>),
+        (delimiter, decimal): (Option<u8>, [Option<Decimal>; 2]),
         expected: &str,
     ) -> Result<Self> {
-        let mut rows = Rows::of_text(text, path, delimiter)?.with_marks(decimal)?;
+        let [given, likely] = decimal;
+        let mut rows = Rows::of_text(text, path, delimiter)?.with_marks(given, likely)?;
         let (marks, rows_before, shown) = (rows.note().map(str::to_owned), rows.rows_before(), rows.decimal());
         let header = Header::of(&mut rows, expected)?;
         header.check_distinct()?;
@@ -117,7 +118,8 @@ impl<'t> Table<'t> {
 
     /// Visits the rows below the header, each of which has as many fields.
     pub(crate) fn each_row(&self, mut visit: impl FnMut(Row<'_>) -> Result<()>) -> Result<()> {
-        let mut rows = Rows::of_text(self.text, self.path, self.delimiter)?.with_marks(self.decimal)?;
+        let [given, likely] = self.decimal;
+        let mut rows = Rows::of_text(self.text, self.path, self.delimiter)?.with_marks(given, likely)?;
         rows.next()?;
         while let Some(row) = rows.next()? {
             row.check_fields(self.header.len(), "the header has")?;

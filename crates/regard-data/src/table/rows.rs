@@ -114,7 +114,9 @@ pub(crate) struct Rows<'p> {
     given: Option<Decimal>,
     /// The decimal mark of columns whose numbers have commas.
     marks: Vec<Option<Decimal>>,
-    /// The decimal mark that the numbers show, where it is a comma.
+    /// Columns whose mark is that of other columns: the beginning shows none.
+    assumed: Vec<bool>,
+    /// The decimal mark that the numbers show, where it is the same in all columns.
     shown: Option<Decimal>,
     /// A sentence about the title and the decimal mark.
     note: Option<String>,
@@ -216,6 +218,7 @@ impl<'p> Rows<'p> {
             is_parquet: crate::file::extension(path) == "parquet" || crate::file::place(path).is_csv,
             given: None,
             marks: Vec::new(),
+            assumed: Vec::new(),
             shown: None,
             note: None,
             count: 0,
@@ -296,8 +299,8 @@ impl<'p> Rows<'p> {
     pub(crate) fn beginning(&mut self) -> Result<Beginning> {
         let begin = self.first_rows()?;
         let whole = begin.iter().rposition(|byte| *byte == b'\n').map_or(begin.len(), |end| end + 1);
-        // A last line may have no end.
-        let whole = if begin.len() < BEGINNING && whole * 2 < begin.len() { begin.len() } else { whole };
+        // At the end of the table a last line may have no end.
+        let whole = if begin.len() < BEGINNING { begin.len() } else { whole };
         let begin = String::from_utf8_lossy(&begin[..whole]).into_owned();
         let mut found = Beginning::default();
         let Ok(mut rows) = Rows::of_text(&begin, self.path, Some(self.separator)) else { return Ok(found) };
@@ -313,20 +316,22 @@ impl<'p> Rows<'p> {
 
     /// Knows the marks of numbers with a decimal comma or with marks between thousands ([`Row::plain`]): with the given decimal mark in
     /// all columns, else in the columns of which the beginning of the table shows it. `12,5` can have no other meaning,
-    /// and then `1.250` of the column is a thousand and more. A given mark is not that of a Parquet file.
-    pub(crate) fn with_marks(mut self, given: Option<Decimal>) -> Result<Self> {
+    /// and then `1.250` of the column is a thousand and more; where no number tells, it has the `likely` mark. A given mark
+    /// is not that of a Parquet file.
+    pub(crate) fn with_marks(mut self, given: Option<Decimal>, likely: Option<Decimal>) -> Result<Self> {
         if self.is_parquet && given == Some(Decimal::Comma) {
             let unused = "a Parquet file has decimal points: `--decimal comma` (`data.decimal`) is not used";
             self.note = Some(self.note.map_or_else(|| unused.to_owned(), |note| format!("{note}; {unused}")));
         }
-        let given = given.filter(|_| !self.is_parquet);
+        let [given, likely] = [given, likely].map(|mark| mark.filter(|_| !self.is_parquet));
         self.given = given;
         let separator = self.separator;
         let begin = self.first_rows()?;
         // Without quotes a comma that separates fields stands in none of them. Where semicolons do, a point may stand
-        // between thousands.
+        // between thousands, as where a decimal comma is likely.
         let has_comma = begin.contains(&b',') && (separator != b',' || begin.contains(&b'"'));
-        if given.is_some() || !(has_comma || separator == b';') {
+        let may_have_points = separator == b';' || likely == Some(Decimal::Comma) && separator != b',';
+        if given.is_some() || !(has_comma || may_have_points) {
             return Ok(self);
         }
         let beginning = self.beginning()?;
@@ -334,21 +339,32 @@ impl<'p> Rows<'p> {
         let readings: Vec<Reading> = beginning.columns.iter().map(fields).collect();
         let sure = |mark| readings.iter().any(|reading| matches!(reading, Reading::Sure(found, _) if *found == mark));
         let (commas, points) = (sure(Decimal::Comma), sure(Decimal::Point));
+        // Columns of a Parquet file are numbers or texts, and points that a comma divides are decimal points.
+        let is_likely = likely == Some(Decimal::Comma) && separator != b',';
+        let has_commas = (commas || is_likely) && !self.is_parquet;
         let mark = |reading: &Reading| match reading {
             Reading::Sure(mark, _) => Some(*mark),
             Reading::Either(_) if commas != points => Some(if commas { Decimal::Comma } else { Decimal::Point }),
+            Reading::Either(field) if likely.is_some() && (separator != b',' || field.contains(',')) => likely,
             Reading::Either(field) if field.contains(',') && self.separator == b';' => Some(Decimal::Comma),
             Reading::Either(field) => field.contains(',').then_some(Decimal::Point),
+            // Further below there may be thousands.
+            Reading::Plain if !points && has_commas => Some(Decimal::Comma),
             Reading::Plain | Reading::Mixed => None,
         };
         self.marks = readings.iter().map(mark).collect();
-        self.shown = (commas && !points).then_some(Decimal::Comma);
+        self.assumed = readings.iter().map(|reading| *reading == Reading::Plain).collect();
+        self.shown = match (commas, points) {
+            (true, false) => Some(Decimal::Comma),
+            (false, true) => Some(Decimal::Point),
+            _ => None,
+        };
         let read = |mark: Decimal, field: &str| Some(format!("`{}` is read as {}", shown(field), mark.number(field)?));
         let example = readings.iter().zip(&self.marks).find_map(|(reading, mark)| match reading {
             Reading::Either(field) if field.contains(',') || *mark == Some(Decimal::Comma) => {
                 (*mark).and_then(|mark| Some((mark, read(mark, field)?)))
             }
-            Reading::Either(field) if separator == b';' && !points => {
+            Reading::Either(field) if separator == b';' && (commas || !points) => {
                 Some((Decimal::Point, read(Decimal::Point, field)?))
             }
             _ => None,
@@ -364,6 +380,10 @@ impl<'p> Rows<'p> {
             (_, Some(thousands)) if commas => {
                 Some(format!("numbers have a decimal comma, and {thousands} {}", change(Decimal::Comma)))
             }
+            (Some((Decimal::Point, example)), _) if commas => {
+                let change = change(Decimal::Point);
+                Some(format!("columns have a decimal comma or a decimal point, and {example} {change}"))
+            }
             _ if commas => Some(format!("numbers have a decimal comma {}", change(Decimal::Comma))),
             (Some((mark, example)), _) => Some(format!("{example} {}", change(mark))),
             (None, _) => None,
@@ -378,9 +398,14 @@ impl<'p> Rows<'p> {
         self.note.as_deref()
     }
 
-    /// The decimal mark of the numbers: as given, else a comma where they show it.
+    /// The decimal mark of the numbers: as given, else the one that they show.
     pub(crate) fn decimal(&self) -> Option<Decimal> {
         self.given.or(self.shown)
+    }
+
+    /// The decimal mark of the numbers of a column, where it is known.
+    pub(crate) fn mark(&self, at: usize) -> Option<Decimal> {
+        self.given.or(self.marks.get(at).copied().flatten())
     }
 
     /// Comments and titles above the header, with their lines.
@@ -474,7 +499,7 @@ impl<'p> Rows<'p> {
         match std::str::from_utf8(&self.fields[..written]) {
             Ok(fields) => {
                 let Self { path, begins: line, given, .. } = *self;
-                Ok(Row { path, line, fields, ends: &self.ends, given, marks: &self.marks })
+                Ok(Row { path, line, fields, ends: &self.ends, given, marks: &self.marks, assumed: &self.assumed })
             }
             Err(_) => Err(Error::parse(self.path, self.begins, "is cut within a character by the separator")
                 .with_hint("separators are single bytes of ASCII")),
@@ -578,6 +603,8 @@ pub(crate) struct Row<'r> {
     given: Option<Decimal>,
     /// The decimal mark of columns whose numbers have marks.
     marks: &'r [Option<Decimal>],
+    /// Columns whose mark is that of other columns.
+    assumed: &'r [bool],
 }
 
 impl<'r> Row<'r> {
@@ -622,6 +649,7 @@ impl<'r> Row<'r> {
     pub(crate) fn value(&self, column: &Column) -> Result<Cow<'r, str>> {
         let plain = self.plain(column.at);
         let is_other = self.mark(column.at) == Some(Decimal::Comma)
+            && !(self.given.is_none() && self.assumed.get(column.at).is_some_and(|assumed| *assumed))
             && plain.contains('.')
             && plain.parse::<f64>().is_ok()
             && *plain == *self.text(column.at);
@@ -746,7 +774,8 @@ mod tests {
     #[test]
     fn only_numbers_are_read_by_their_marks() {
         let text = "id;value\n007;1,5\n1.001;12.25\n9007199254740993;1.250\n";
-        let mut rows = Rows::of_text(text, Path::new("a.csv"), None).unwrap().with_marks(Some(Decimal::Comma)).unwrap();
+        let mut rows =
+            Rows::of_text(text, Path::new("a.csv"), None).unwrap().with_marks(Some(Decimal::Comma), None).unwrap();
         let header = Header::of(&mut rows, "rows").unwrap();
         let value = header.column("value").unwrap();
         let (mut ids, mut found) = (Vec::new(), Vec::new());
@@ -762,7 +791,7 @@ mod tests {
     #[test]
     fn marks_of_numbers_are_read_where_the_table_tells_them() {
         let with = |text: &str, given| {
-            let mut rows = Rows::of_text(text, Path::new("a.csv"), None).unwrap().with_marks(given).unwrap();
+            let mut rows = Rows::of_text(text, Path::new("a.csv"), None).unwrap().with_marks(given, None).unwrap();
             let mut found = Vec::new();
             while let Some(row) = rows.next().unwrap() {
                 found.push((0..row.len()).map(|at| row.plain(at)).collect::<Vec<_>>().join("|"));
@@ -816,6 +845,36 @@ mod tests {
         assert_eq!(with("date;price\n2021-01-01;1,250\n", Some(Decimal::Point)).0, ["2021-01-01|1250"]);
         assert_eq!(with("date,price\n2021-01-01,1.250\n", Some(Decimal::Comma)).0, ["2021-01-01|1250"]);
         assert_eq!(read("date,price\n2021-01-01,1.250\n").0, ["2021-01-01|1.250"]);
+    }
+
+    #[test]
+    fn a_likely_mark_is_that_of_numbers_that_do_not_tell_theirs() {
+        let with = |text: &str, likely| {
+            let mut rows = Rows::of_text(text, Path::new("a.csv"), None).unwrap().with_marks(None, likely).unwrap();
+            rows.next().unwrap();
+            let row = rows.next().unwrap().unwrap();
+            let found = (0..row.len()).map(|at| row.plain(at)).collect::<Vec<_>>().join("|");
+            (found, rows.note().unwrap_or_default().to_owned())
+        };
+        let comma = Some(Decimal::Comma);
+        let read = "`1.250` is read as 1250 (`--decimal point` or `data.decimal` changes it)";
+        assert_eq!(with("a;b\n1.250;3\n", comma), ("1250|3".into(), read.into()));
+        assert_eq!(with("a\tb\n1.250\t3\n", comma), ("1250|3".into(), read.into()));
+        assert_eq!(with("a;b\n1.250;3,5\n", Some(Decimal::Point)).0, "1250|3.5");
+        // What the numbers show is theirs.
+        for text in ["a;b\n1.250;3.5\n", "a,b\n1.250,3\n", "a,b,c\n1.250,3,\"x, y\"\n"] {
+            assert!(with(text, comma).0.starts_with("1.250|3"), "{text}");
+            assert_eq!(with(text, comma).1, "");
+        }
+        assert_eq!(with("a,b\n\"1,250\",3\n", comma).0, "1.25|3");
+        // Thousands may stand below the beginning, and so may points.
+        let long = format!("a;b\n{}1.250;4.5\n", "7;3\n".repeat(20_000));
+        let mut rows = Rows::of_text(&long, Path::new("a.csv"), None).unwrap().with_marks(None, comma).unwrap();
+        let mut last = [String::new(), String::new()];
+        while let Some(row) = rows.next().unwrap() {
+            last = [0, 1].map(|at| row.value(&Column::new(at, "a")).unwrap().into_owned());
+        }
+        assert_eq!(last, ["1250", "4.5"]);
     }
 
     #[test]

@@ -24,12 +24,6 @@ impl DecimalMark {
         *self == Self::Auto
     }
 
-    /// This mark, or another one where it is open.
-    #[must_use]
-    pub fn or(self, other: Self) -> Self {
-        if self.is_auto() { other } else { self }
-    }
-
     /// The mark, where it is given.
     #[must_use]
     pub fn mark(self) -> Option<Decimal> {

@@ -44,7 +44,6 @@ impl GraphModel {
     /// Those of reading the file; types that training did not have, where it learnt none for rare types; a file
     /// without targets.
     pub fn read(&self, path: &Path, columns: &GraphData, labelled: bool) -> Result<Examples> {
-        let columns = &GraphData { decimal: columns.decimal.or(self.config.data.decimal), ..columns.clone() };
         let mut graphs = read_encoded(path, columns, labelled, Some(&self.config))?;
         if columns.skip_bad && self.config.data.other_node.is_empty() {
             graphs = graphs.without_unseen_nodes(&self.config.data.node_types)?;

@@ -228,7 +228,7 @@ impl Graphs {
         &self.origin.notes
     }
 
-    /// The decimal mark of the table that the graphs were read from: as given, else a comma where its numbers show it.
+    /// The decimal mark of the table that the graphs were read from: as given, else the one that its numbers show.
     #[must_use]
     pub fn decimal(&self) -> Option<Decimal> {
         self.origin.decimal

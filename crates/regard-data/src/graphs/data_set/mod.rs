@@ -56,7 +56,7 @@ pub(super) struct Origin {
     pub(super) taken_as_rare: usize,
     /// Columns of tables that were left out or have missing values, a sentence each.
     pub(super) notes: Vec<String>,
-    /// The decimal mark of the table: as given, else a comma where its numbers show it.
+    /// The decimal mark of the table: as given, else the one that its numbers show.
     pub(super) decimal: Option<Decimal>,
 }
 

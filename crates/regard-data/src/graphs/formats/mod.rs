@@ -115,7 +115,7 @@ fn edges_beside(path: &Path, options: &ReadOptions) -> Result<PathBuf> {
 
 /// The column of a table whose name contains `smiles`, in letters of any case.
 fn smiles_column(text: &str, path: &Path, delimiter: Option<u8>) -> Option<String> {
-    let table = Table::of(text, path, (delimiter, None), "a header").ok()?;
+    let table = Table::of(text, path, (delimiter, [None; 2]), "a header").ok()?;
     table.header.names.iter().find(|name| name.to_lowercase().contains("smiles")).cloned()
 }
 
@@ -166,6 +166,9 @@ pub fn recognise(path: &Path) -> Option<Recognised> {
 pub struct ReadOptions {
     /// Tables: the decimal mark of numbers; `None` is the one that they show.
     pub decimal: Option<crate::table::numbers::Decimal>,
+    /// Tables: the decimal mark of numbers that may be read in both ways, where the file does not tell: that of training, for
+    /// example.
+    pub likely_decimal: Option<crate::table::numbers::Decimal>,
     /// Tables: the column of SMILES; each row is a molecule.
     pub smiles: Option<String>,
     /// Molecules: what atoms and bonds are called.

@@ -177,7 +177,7 @@ impl Bags {
         self
     }
 
-    /// The decimal mark of the table that the bags were read from: as given, else a comma where its numbers show it.
+    /// The decimal mark of the table that the bags were read from: as given, else the one that its numbers show.
     #[must_use]
     pub fn decimal(&self) -> Option<Decimal> {
         self.decimal

@@ -79,6 +79,9 @@ fn with_queries(text: &str, path: &Path, options: &ReadOptions) -> Result<Bags> 
 pub struct ReadOptions {
     /// Tables: the decimal mark of numbers; `None` is the one that they show.
     pub decimal: Option<crate::table::numbers::Decimal>,
+    /// Tables: the decimal mark of numbers that may be read in both ways, where the file does not tell: that of training, for
+    /// example.
+    pub likely_decimal: Option<crate::table::numbers::Decimal>,
     /// Tables: the column whose equal values make a bag.
     pub group_by: Option<String>,
     /// Tables: the column of a bag's label, the same in all its rows.

@@ -99,7 +99,7 @@ pub struct GraphPreparation {
     pub position_mean: Vec<f32>,
     /// Standard deviation of each of them.
     pub position_std: Vec<f32>,
-    /// The decimal mark of the training table: that of other files, unless it is given.
+    /// The decimal mark of the training table: that of numbers of other files that do not tell theirs.
     #[serde(skip_serializing_if = "DecimalMark::is_auto")]
     pub decimal: DecimalMark,
 }

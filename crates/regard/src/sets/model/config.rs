@@ -40,7 +40,7 @@ pub struct DataPreparation {
     pub target_mean: f64,
     /// Standard deviation of the target; 0 for one that is taken as it is.
     pub target_std: f64,
-    /// The decimal mark of the training table: that of other files, unless it is given.
+    /// The decimal mark of the training table: that of numbers of other files that do not tell theirs.
     #[serde(default, skip_serializing_if = "DecimalMark::is_auto")]
     pub decimal: DecimalMark,
 }

@@ -40,9 +40,8 @@ impl SetModel {
     /// Those of reading the file; columns that differ from those of training.
     pub fn read(&self, path: &Path, data: &SetData, labelled: bool) -> Result<Bags> {
         let known = Some(self.config.data.features.as_slice()).filter(|names| !names.is_empty());
-        let decimal = data.decimal.or(self.config.data.decimal);
-        let data = SetData { standardise: !self.config.data.mean.is_empty(), decimal, ..data.clone() };
-        let bags = read_encoded(path, &data, self.config.task, labelled, known)?;
+        let data = SetData { standardise: !self.config.data.mean.is_empty(), ..data.clone() };
+        let bags = read_encoded(path, &data, self.config.task, labelled, known, self.config.data.decimal)?;
         let bags = bags.align(&self.config.feature_names())?;
         let of_column = |column: usize| bags.features().iter().skip(column).step_by(bags.width()).copied();
         let notes = self.config.data.ranges.notes("training", bags.names(), of_column);

@@ -6,6 +6,7 @@ use regard_data::ranges::ColumnRanges;
 use regard_data::sets::formats::{self, ReadOptions};
 use regard_data::sets::{Bags, FeatureNames, Labels, Standardiser};
 
+use crate::experiment::DecimalMark;
 use crate::sets::examples::Examples;
 use crate::sets::experiment::{SetData, SetExperiment};
 use crate::sets::model::{DataPreparation, Decoding, SetTransformerConfig};
@@ -27,10 +28,11 @@ pub struct Prepared {
 /// # Errors
 /// Those of reading the file, with file, line and column.
 pub fn read_bags(path: &Path, data: &SetData, kind: TaskKind, labelled: bool) -> Result<Bags> {
-    read_encoded(path, data, kind, labelled, None)
+    read_encoded(path, data, kind, labelled, None, DecimalMark::Auto)
 }
 
-/// As [`read_bags`], with text columns encoded as the features of training, where their names are given.
+/// As [`read_bags`], with text columns encoded as the features of training, where their names are given, and the decimal
+/// mark of training where the numbers do not tell theirs.
 ///
 /// # Errors
 /// As there.
@@ -40,10 +42,12 @@ pub fn read_encoded(
     kind: TaskKind,
     labelled: bool,
     encoded: Option<&[String]>,
+    likely: DecimalMark,
 ) -> Result<Bags> {
     let named = |column: &str| (!column.is_empty()).then(|| column.to_owned());
     let options = ReadOptions {
         decimal: data.decimal.mark(),
+        likely_decimal: likely.mark(),
         group_by: named(&data.group_by),
         target: named(&data.target),
         row_target: named(&data.item_target),

@@ -11,6 +11,7 @@ use regard_data::table::stream::Part;
 use super::files::{labelled, labels, read_bags, read_encoded, settings};
 use super::{Source, TrainingSets, split};
 use crate::Result;
+use crate::experiment::DecimalMark;
 use crate::sets::examples::Examples;
 use crate::sets::experiment::{SetData, SetExperiment};
 use crate::sets::model::SetTransformerConfig;
@@ -42,7 +43,7 @@ impl SetFile {
     fn read(&self, chosen: &[usize]) -> Result<Bags> {
         let (part, places) = self.indexed.read(chosen)?;
         let (path, known) = (self.indexed.path(), self.features.as_deref());
-        let bags = part.open(|| read_encoded(path, &self.data, self.kind, true, known))?;
+        let bags = part.open(|| read_encoded(path, &self.data, self.kind, true, known, DecimalMark::Auto))?;
         Ok(bags.select(&places))
     }
 }
@@ -73,7 +74,7 @@ impl SetsOnDisk {
         let read = |part: &Part| {
             part.open(|| match features.get() {
                 None => read_bags(path, data, kind, true),
-                Some(names) => read_encoded(path, data, kind, true, names.as_deref()),
+                Some(names) => read_encoded(path, data, kind, true, names.as_deref(), DecimalMark::Auto),
             })
         };
         let take = |bags: Bags, _: &[usize]| {

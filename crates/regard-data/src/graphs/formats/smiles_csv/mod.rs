@@ -43,7 +43,8 @@ const NO_ROLE: &str =
 /// # Ok::<(), regard_data::Error>(())
 /// ```
 pub fn parse(text: &str, path: &Path, options: &ReadOptions) -> Result<Graphs> {
-    let table = Table::of(text, path, (options.delimiter, options.decimal), "a header and rows of molecules")?;
+    let marks = [options.decimal, options.likely_decimal];
+    let table = Table::of(text, path, (options.delimiter, marks), "a header and rows of molecules")?;
     let Some(name) = &options.smiles else {
         return Err(table
             .header

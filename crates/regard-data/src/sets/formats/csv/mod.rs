@@ -48,7 +48,7 @@ use crate::{Error, Result};
 /// # Ok::<(), regard_data::Error>(())
 /// ```
 pub fn parse(text: &str, path: &Path, options: &ReadOptions) -> Result<Bags> {
-    let mut rows = Rows::of_text(text, path, options.delimiter)?.with_marks(options.decimal)?;
+    let mut rows = Rows::of_text(text, path, options.delimiter)?.with_marks(options.decimal, options.likely_decimal)?;
     let first = Header::of(&mut rows, "rows of bags")?;
     rows.unread();
     let fields = rows.next()?.map(|row| (0..row.len()).map(|at| row.plain(at).into_owned()).collect::<Vec<_>>());
@@ -62,7 +62,7 @@ pub fn parse(text: &str, path: &Path, options: &ReadOptions) -> Result<Bags> {
         rows.unread();
         return without_header(rows, &first, options);
     }
-    let table = Table::of(text, path, (options.delimiter, options.decimal), "rows of bags")?;
+    let table = Table::of(text, path, (options.delimiter, [options.decimal, options.likely_decimal]), "rows of bags")?;
     with_header(&table, Columns::of(&table, options)?, options)
 }
 
