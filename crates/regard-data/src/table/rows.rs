@@ -344,6 +344,7 @@ impl<'p> Rows<'p> {
         let has_commas = (commas || is_likely) && !self.is_parquet;
         let mark = |reading: &Reading| match reading {
             Reading::Sure(mark, _) => Some(*mark),
+            Reading::Either(field) if self.is_parquet && !field.contains(',') => None,
             Reading::Either(_) if commas != points => Some(if commas { Decimal::Comma } else { Decimal::Point }),
             Reading::Either(field) if likely.is_some() && (separator != b',' || field.contains(',')) => likely,
             Reading::Either(field) if field.contains(',') && self.separator == b';' => Some(Decimal::Comma),
@@ -355,6 +356,7 @@ impl<'p> Rows<'p> {
         self.marks = readings.iter().map(mark).collect();
         self.assumed = readings.iter().map(|reading| *reading == Reading::Plain).collect();
         self.shown = match (commas, points) {
+            _ if self.is_parquet => None,
             (true, false) => Some(Decimal::Comma),
             (false, true) => Some(Decimal::Point),
             _ => None,
