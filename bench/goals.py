@@ -37,7 +37,13 @@ GRAPHS = {
     "PATTERN: BN + Lap": (0.847, True, "GT .8481"),
 }
 # Accuracy on classical sets of bags, and that of attention in Ilse et al. 2018.
-BAGS = {"elephant": (0.875, ".868"), "musk1": (0.905, ".892"), "tiger": (0.87, ".839"), "fox": (0.65, ".615")}
+BAGS = {
+    "elephant": (0.875, ".868"),
+    "musk1": (0.905, ".892"),
+    "musk2": (0.87, ".858"),
+    "tiger": (0.85, ".839"),
+    "fox": (0.65, ".615"),
+}
 # Mean squared error over the horizons of a file, and DUET's.
 SERIES = {"ETTh1": (0.398, "DUET .398"), "ETTh2": (0.332, "DUET .334")}
 
