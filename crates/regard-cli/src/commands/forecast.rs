@@ -479,9 +479,10 @@ pub(super) fn notes(report: &ReadReport, unknown: &[String], printer: &Printer) 
     }
 }
 
-/// Says what was read, filled, sorted and left out.
+/// Says what was read of a file, or of a part of it, filled, sorted and left out.
 pub(super) fn warnings(report: &ReadReport, printer: &Printer) {
-    report.to_string().lines().for_each(|line| printer.note(line));
+    // The first line counts rows, which parts of a file do together.
+    report.to_string().lines().skip(usize::from(printer.says_once())).for_each(|line| printer.note(line));
 }
 
 /// Shows a picture, in the terminal and in a file, and the errors of a back-test.

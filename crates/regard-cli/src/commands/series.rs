@@ -4,7 +4,6 @@ use std::path::Path;
 
 use regard::Device;
 use regard::data::series::Series;
-use regard::data::series::formats::ReadReport;
 use regard::data::series::formats::forecasts::Forecasts;
 use regard::data::sets::formats::predictions::Predictions;
 use regard::data::sets::{Bags, FeatureNames};
@@ -23,7 +22,7 @@ use regard::train::Ranks;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::forecast::notes;
+use super::forecast::{notes, warnings};
 use super::parts::{in_parts, over_parts};
 use super::{Outcome, attribution, cross_validation, open_model};
 use crate::args::{EvalJob, FoldOptions, PredictArgs};
@@ -85,7 +84,7 @@ pub(super) fn evaluate(job: &EvalJob, device: &Device, printer: &mut Printer) ->
             Some(file) => {
                 let tested = |printer: &Printer| {
                     let read = read_whole(file, &experiment.data, true, Some(&model.config))?;
-                    of_part(&read.report, printer);
+                    warnings(&read.report, printer);
                     Ok(model.test_predictions(file, &read)?)
                 };
                 let division = experiment.data.division();
@@ -277,7 +276,7 @@ fn classes(
         let names: Vec<String> = read.panel.names().map(str::to_owned).collect();
         read.panel = read.panel.select(&names[places.range.clone()]).map_err(regard::Error::from)?;
     }
-    of_part(&read.report, printer);
+    warnings(&read.report, printer);
     if let Some(options) = args.attribution.options()? {
         let found = model.attribute_classes(&read.panel, &options, &attribution::progress(printer))?;
         attribution::report_series(
@@ -317,12 +316,6 @@ pub(super) fn evaluate_experiment(
         }
         _ => back_test(experiment, &folds.back_test()?, device, printer),
     }
-}
-
-/// Says what was read of a file, or of a part of it.
-fn of_part(report: &ReadReport, printer: &Printer) {
-    // The first line counts rows, which parts of a file do together.
-    report.to_string().lines().skip(usize::from(printer.says_once())).for_each(|line| printer.note(line));
 }
 
 /// Back-tests an experiment from several origins.

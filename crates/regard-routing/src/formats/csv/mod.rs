@@ -263,6 +263,12 @@ impl Options {
         self.0.get(name).copied()
     }
 
+    /// The option that is given and makes times minutes.
+    fn in_minutes(&self) -> Option<&'static str> {
+        let given = known_options().find(|option| option.in_minutes && self.get(option.name).is_some());
+        given.map(|option| option.name)
+    }
+
     /// These options, where they are open those of the comments, as far as these are well written.
     fn and_known_comments(mut self, comments: &[(usize, String)]) -> Self {
         for (name, value) in comments.iter().filter_map(|(_, words)| words.split_once([':', '='])) {
@@ -387,8 +393,7 @@ fn instance_of(mut sheet: Sheet<'_>, options: &TableOptions) -> Result<(Instance
         let name = sheet.settle(options)?;
         if let Some(path) = &options.distances {
             let known = options.values.clone().and_known_comments(&sheet.comments);
-            let speed = known_options().find(|option| option.in_minutes && known.get(option.name).is_some());
-            let beside = distances::Beside { unit: sheet.unit_of_times(), speed: speed.map(|option| option.name) };
+            let beside = distances::Beside { unit: sheet.unit_of_times(), speed: known.in_minutes() };
             sheet.distances = Some(distances::read(path, sheet.ids(), options.decimal, &beside)?);
         }
         let unknown = || Err(Error::parse(sheet.path, 0, format!("no problem `{name}`")));

@@ -151,7 +151,7 @@ impl<'t> Sheet<'t> {
         Ok({
             check_fields(path, "the header", &sheet.header, &sheet.rows)?;
             sheet.read_numbers(options.decimal, separator);
-            sheet.read_units(known_options().any(|option| option.in_minutes && known.get(option.name).is_some()));
+            sheet.read_units(known.in_minutes().is_some());
             sheet
         })
     }
